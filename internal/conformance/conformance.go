@@ -47,10 +47,9 @@ func (f *File) Label() string {
 // Result is how the replay of one case ended. Diff is empty when we agree;
 // otherwise it holds what we got and what was wanted.
 type Result struct {
-	Name      string
-	Diff      string
-	Diverges  string // the reason, if the case is a named divergence
-	Canonical bool   // false if we agree only with one of several answers seen
+	Name     string
+	Diff     string
+	Diverges string // the reason, if the case is a named divergence
 }
 
 // replayer judges one case. It returns "" when the library's answer agrees
@@ -105,6 +104,9 @@ func Replay(f *File) []Result {
 		results[i] = Result{Name: c.Name, Diff: "kind " + f.Kind + " is not known"}
 		if judge != nil {
 			results[i].Diff = safely(judge, f, c)
+		}
+		if results[i].Diff != "" {
+			results[i].Diverges = divergesOnPurpose(f.Label(), c.Name, results[i].Diff)
 		}
 	}
 	return results
