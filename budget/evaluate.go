@@ -100,9 +100,11 @@ func (s *Set) Evaluate(now time.Time, reason Reason, usage Usage) Verdict {
 	return v
 }
 
-// remaining is what a limit leaves when some of it is used up. Unlimited stays
-// what it is, less than that being as good.
+// remaining is what a limit leaves when some of it is used up.
 func remaining(limit, consuming int) int {
+	if limit >= Unlimited {
+		return Unlimited
+	}
 	return max(0, limit-consuming)
 }
 
