@@ -113,7 +113,7 @@ func replayBalanced(f *File, c *Case) string {
 			TotalDisruptionCost Float                `json:"totalDisruptionCost"`
 		} `json:"pools"`
 		Candidates       []recordedSource `json:"candidates"`
-		ReplacementPrice Float            `json:"replacementPrice"`
+		ReplacementPrice *Float           `json:"replacementPrice"`
 	}
 	type poolScore struct {
 		Score              Float `json:"score"`
@@ -138,7 +138,11 @@ func replayBalanced(f *File, c *Case) string {
 			Totals: &consolidation.Totals{Cost: float64(p.TotalCost), Disruption: float64(p.TotalDisruptionCost)},
 		}
 	}
-	score := consolidation.ScoreMove(pools, sources(in.Candidates), float64(in.ReplacementPrice))
+	replacement := 0.0
+	if in.ReplacementPrice != nil {
+		replacement = float64(*in.ReplacementPrice)
+	}
+	score := consolidation.ScoreMove(pools, sources(in.Candidates), replacement)
 	got := answer{Approved: score.Approved, Savings: Float(score.Savings), PerPool: map[string]poolScore{}}
 	for _, p := range score.Pools {
 		got.PerPool[p.Pool] = poolScore{
