@@ -68,7 +68,7 @@ func TestAskingAboutAPodAllocatesNothing(t *testing.T) {
 	limits, _ := cluster(100, 20)
 	rules := limits.Rules()
 	pod := podOf("p", map[string]string{"app": "app-3", "tier": "web"}, func(p *corev1.Pod) {
-		p.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "30m"}
+		p.Annotations = map[string]string{"team": "web"}
 		p.Spec.Tolerations = []corev1.Toleration{{Key: "other", Operator: corev1.TolerationOpExists}}
 	})
 	assert.Zero(t, testing.AllocsPerRun(100, func() {

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/node-disruption/disruption/annotations"
 )
@@ -70,16 +69,8 @@ func RulesFor(domain string) *Rules { return &Rules{keys: annotations.For(domain
 // DoNotDisrupt reports whether the pod's do-not-disrupt annotation protects it
 // at now, whatever its phase.
 func (r *Rules) DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {
-	value, ok := pod.Annotations[r.keys.DoNotDisrupt]
-	return ok && protects(value, pod.Status.StartTime, now)
-}
-
-func protects(value string, start *metav1.Time, now time.Time) bool {
-	if value == "true" {
-		return true
-	}
-	length, err := time.ParseDuration(value)
-	return err == nil && length > 0 && (start == nil || now.Sub(start.Time) < length)
+	_, ok := pod.Annotations[r.keys.DoNotDisrupt]
+	return ok && r.keys.PodProtection(pod, now).Active()
 }
 
 // IsEvictable reports whether one may call the eviction API for the pod: it is
