@@ -1,10 +1,13 @@
 package conformance
 
 import (
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/node-disruption/disruption/termination"
 )
@@ -70,8 +73,104 @@ func replayPDB(_ *File, c *Case) string {
 	return diff(got, want)
 }
 
-func replayDrain(f *File, c *Case) string { return notBuilt }
+// forcedDeletion is a pod to delete with this grace.
+type forcedDeletion struct {
+	Name               string
+	GracePeriodSeconds int64
+}
 
-func replayVolumes(f *File, c *Case) string { return notBuilt }
+// drainAnswer is what is done with a node's pods at one instant.
+type drainAnswer struct {
+	ForceDelete       []forcedDeletion
+	EvictGroup        []string
+	Waiting           int
+	EvictGroupActions map[string]string
+}
 
-func replayExpiration(f *File, c *Case) string { return notBuilt }
+func replayDrain(_ *File, c *Case) string {
+	var in struct {
+		Pods         []*corev1.Pod
+		Now          time.Time
+		NodeDeadline *time.Time
+	}
+	var want drainAnswer
+	if d := decode(c.In, &in) + decode(c.Want, &want); d != "" {
+		return d
+	}
+	var here []*corev1.Pod
+	for _, pod := range in.Pods {
+		if pod.Spec.NodeName == "node-1" {
+			here = append(here, pod)
+		}
+	}
+	plan := termination.PlanDrain(termination.Drain{Pods: here, Deadline: in.NodeDeadline}, in.Now)
+	got := drainAnswer{ForceDelete: []forcedDeletion{}, Waiting: len(plan.Waiting), EvictGroupActions: map[string]string{}}
+	for _, f := range plan.ForceDelete {
+		got.ForceDelete = append(got.ForceDelete, forcedDeletion{f.Pod.Name, int64(f.Grace / time.Second)})
+	}
+	for _, w := range plan.Waiting {
+		if w.Tier != plan.Tier || w.Code == termination.DeadlineReached {
+			continue
+		}
+		got.EvictGroup = append(got.EvictGroup, w.Pod.Name)
+		got.EvictGroupActions[w.Pod.Name] = map[termination.Code]string{
+			termination.Evicting: "evict", termination.Terminating: "drop", termination.DoNotDisrupt: "requeue",
+		}[w.Code]
+	}
+	return diff(got, want)
+}
+
+func replayVolumes(_ *File, c *Case) string {
+	var in struct {
+		NodeName          string
+		Pods              []*corev1.Pod
+		PVCs              []*corev1.PersistentVolumeClaim
+		VolumeAttachments []*storagev1.VolumeAttachment
+		Now               time.Time
+	}
+	var want, got struct{ Blocking []string }
+	if d := decode(c.In, &in) + decode(c.Want, &want); d != "" {
+		return d
+	}
+	volumes := termination.Volumes{NodeName: in.NodeName, Pods: in.Pods, Claims: in.PVCs, Attachments: in.VolumeAttachments}
+	for _, a := range termination.BlockingAttachments(volumes, in.Now) {
+		got.Blocking = append(got.Blocking, a.Name)
+	}
+	return diff(got, want)
+}
+
+func replayExpiration(_ *File, c *Case) string {
+	var in struct {
+		NodeClaim struct {
+			metav1.ObjectMeta `json:"metadata"`
+			Spec              struct{ ExpireAfter, TerminationGracePeriod *string }
+		}
+		Now time.Time
+	}
+	var want, got struct {
+		Expired   bool
+		ExpiresAt *time.Time
+	}
+	if d := decode(c.In, &in) + decode(c.Want, &want); d != "" {
+		return d
+	}
+	claim := &termination.Claim{ObjectMeta: in.NodeClaim.ObjectMeta}
+	var errs [2]error
+	claim.ExpireAfter, errs[0] = duration(in.NodeClaim.Spec.ExpireAfter)
+	claim.TerminationGracePeriod, errs[1] = duration(in.NodeClaim.Spec.TerminationGracePeriod)
+	if err := errors.Join(errs[:]...); err != nil {
+		return err.Error()
+	}
+	expiry := termination.ExpiryOf(claim, in.Now)
+	got.Expired, got.ExpiresAt = expiry.Due, expiry.At
+	return diff(got, want)
+}
+
+// duration reads a duration that may be absent or "Never".
+func duration(s *string) (*time.Duration, error) {
+	if s == nil || *s == "Never" {
+		return nil, nil
+	}
+	d, err := time.ParseDuration(*s)
+	return &d, err
+}
