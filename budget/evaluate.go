@@ -56,6 +56,8 @@ const (
 
 // Status is what one budget has to say at an instant.
 type Status struct {
+	// Budget is the budget in words, as [Budget.String] has it.
+	Budget string
 	// Applies is whether the budget is about the reason that was asked for.
 	Applies bool
 	// State is whether its window is open.
@@ -113,11 +115,11 @@ func (c *compiled) status(now time.Time, reason Reason, total int) Status {
 	applies := c.spec.appliesTo(reason)
 	switch {
 	case len(c.broken) > 0:
-		return Status{Applies: applies, State: Unknown, Err: c.broken[0]}
+		return Status{Budget: c.text, Applies: applies, State: Unknown, Err: c.broken[0]}
 	case c.window == nil || c.window.Active(now):
-		return Status{Applies: applies, State: Active, Limit: c.limit(total), Err: c.badNodes}
+		return Status{Budget: c.text, Applies: applies, State: Active, Limit: c.limit(total), Err: c.badNodes}
 	}
-	return Status{Applies: applies, State: Inactive, Limit: Unlimited}
+	return Status{Budget: c.text, Applies: applies, State: Inactive, Limit: Unlimited}
 }
 
 // limit is what the budget allows while it is active.
@@ -187,6 +189,37 @@ func (s *Set) heldUntil(now, limit time.Time, v Verdict) time.Time {
 		}
 		t = held
 	}
+}
+
+// Code says what kind of answer a verdict is. Its text is API.
+type Code string
+
+const (
+	// Unbounded: no budget limits the reason now.
+	Unbounded Code = "Unbounded"
+	// Available: there is a limit, and it leaves room.
+	Available Code = "Available"
+	// UsedUp: as many nodes as the limit allows are in disruption or not ready.
+	UsedUp Code = "UsedUp"
+	// Closed: a budget allows nothing now.
+	Closed Code = "Closed"
+	// Unreadable: a budget can't be read, so nothing is allowed.
+	Unreadable Code = "Unreadable"
+)
+
+// Code classifies the verdict.
+func (v Verdict) Code() Code {
+	switch {
+	case len(v.Errors) > 0:
+		return Unreadable
+	case v.Binding < 0:
+		return Unbounded
+	case v.Allowed > 0:
+		return Available
+	case v.Limit <= 0:
+		return Closed
+	}
+	return UsedUp
 }
 
 // Active lists the indexes of the budgets that limit the reason now, be it only

@@ -6,14 +6,12 @@ import (
 
 // Set is a list of budgets, compiled: evaluate it as often as you like, for any
 // instant, reason and size of pool. It is immutable and safe for concurrent use.
-type Set struct {
-	budgets []compiled
-	errs    field.ErrorList // of budgets that can't be read whatever the time
-}
+type Set struct{ budgets []compiled }
 
 // compiled is one budget of a set.
 type compiled struct {
 	spec     Budget
+	text     string
 	window   *Window // nil if always active
 	nodes    amount
 	broken   field.ErrorList // the window can't be read: allows nothing, at all times
@@ -39,7 +37,6 @@ func Compile(budgets []Budget, path *field.Path) (*Set, field.ErrorList) {
 	for i, b := range budgets {
 		c := compile(b.clone(), path.Index(i))
 		s.budgets[i] = c
-		s.errs = append(s.errs, c.broken...)
 		errs = append(errs, c.broken...)
 		if c.badNodes != nil {
 			errs = append(errs, c.badNodes)
@@ -49,7 +46,7 @@ func Compile(budgets []Budget, path *field.Path) (*Set, field.ErrorList) {
 }
 
 func compile(b Budget, path *field.Path) compiled {
-	c := compiled{spec: b}
+	c := compiled{spec: b, text: b.String()}
 	var ok bool
 	if c.nodes, ok = parseAmount(b.Nodes); !ok {
 		c.badNodes = field.Invalid(path.Child("nodes"), b.Nodes, "neither a number of nodes nor a percentage")

@@ -1,0 +1,198 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// lintCoverage reports reasons that are without limit, or closed for good.
+func (l *linter) lintCoverage() {
+	if len(l.budgets) == 0 {
+		return
+	}
+	var zero []Reason
+	for _, reason := range Reasons() {
+		gap := l.gap(reason)
+		switch {
+		case !slices.ContainsFunc(l.budgets, func(b Budget) bool { return b.appliesTo(reason) }):
+			l.add(Finding{Code: ReasonNeverCovered, Severity: SeverityWarning, Reason: reason,
+				Message: fmt.Sprintf("no budget is about %s: nothing limits it, for a list of your own replaces the default of 10%%", reason),
+				Fix:     "add a budget for it, or remove reasons from one"})
+		case gap.total > 0:
+			l.reportGap(reason, gap)
+		}
+		if l.alwaysZero(reason) {
+			zero = append(zero, reason)
+		}
+	}
+	l.reportZero(zero)
+}
+
+// unlimited is the time of a year in which nothing limits a reason.
+type unlimited struct {
+	total time.Duration
+	// others is whether some scheduled budget, not about the reason, is active
+	// all through that time.
+	others bool
+}
+
+func (l *linter) gap(reason Reason) unlimited {
+	gap := unlimited{others: true}
+	for _, state := range l.states {
+		covered, others := false, false
+		for i, open := range state.open {
+			if open {
+				covered = covered || l.budgets[i].appliesTo(reason)
+				others = others || l.budgets[i].scheduled()
+			}
+		}
+		if !covered {
+			gap.total += state.total
+			gap.others = gap.others && others
+		}
+	}
+	return gap
+}
+
+func (l *linter) reportGap(reason Reason, gap unlimited) {
+	f := Finding{Code: UnlimitedOutsideWindow, Severity: SeverityWarning, Reason: reason, Fix: "add a budget without a schedule that is the limit at all other times"}
+	for i, b := range l.budgets {
+		if b.appliesTo(reason) {
+			f.Budgets = append(f.Budgets, i)
+		}
+	}
+	share := float64(gap.total) / float64(l.to.Sub(l.from)) * 100
+	f.Message = fmt.Sprintf("outside of its windows nothing limits %s, which is %.1f%% of the time, as from %s", reason, share, l.firstGap(reason))
+	if gap.others {
+		f.Code, f.Fix = ReasonGap, fmt.Sprintf("add %s to the budget that is active then", reason)
+		f.Message = fmt.Sprintf("there are budgets for other reasons at all times, but at times nothing limits %s, which is %.1f%% of the time, as from %s", reason, share, l.firstGap(reason))
+	}
+	f.Instead = l.insteadOfGap(reason, f.Budgets)
+	l.add(f)
+}
+
+// insteadOfGap proposes what was most likely meant: windows in which nodes may
+// go are an "only then", and beside windows in which they may not the default
+// of 10% goes on.
+func (l *linter) insteadOfGap(reason Reason, involved []int) []Budget {
+	reasons := l.commonReasons(reason, involved)
+	open := slices.DeleteFunc(slices.Clone(involved), func(i int) bool { return l.set.budgets[i].limit(l.size()) <= 0 })
+	if len(open) == 0 {
+		return append(cloneAll(l.budgets), Budget{Nodes: "10%", Reasons: reasons})
+	}
+	if pauses := l.pauses(involved, reasons); len(pauses) > 0 {
+		return append(cloneAll(l.budgets), pauses...)
+	}
+	return nil
+}
+
+// pauses allow nothing at times when none of the given budgets is active.
+func (l *linter) pauses(budgets []int, reasons []Reason) []Budget {
+	var windows []*Window
+	for _, i := range budgets {
+		if w := l.set.budgets[i].window; w != nil {
+			windows = append(windows, w)
+		}
+	}
+	if len(windows) == 0 {
+		return nil
+	}
+	return zeroBudgets(pausesBetween(windows), windows[0].zone, reasons)
+}
+
+// commonReasons are the reasons that all the given budgets name, or just the
+// one given if they differ.
+func (l *linter) commonReasons(reason Reason, budgets []int) []Reason {
+	first := l.budgets[budgets[0]].Reasons
+	for _, i := range budgets {
+		if !slices.Equal(l.budgets[i].Reasons, first) {
+			return []Reason{reason}
+		}
+	}
+	return slices.Clone(first)
+}
+
+func cloneAll(budgets []Budget) []Budget {
+	clones := make([]Budget, len(budgets))
+	for i, b := range budgets {
+		clones[i] = b.clone()
+	}
+	return clones
+}
+
+// firstGap is the first stretch in which nothing limits the reason.
+func (l *linter) firstGap(reason Reason) string {
+	for i := range l.set.Forecast(l.from, l.to, reason, Usage{Total: l.size()}) {
+		if i.Limit >= Unlimited {
+			const layout = "Mon 2006-01-02 15:04"
+			return i.From.UTC().Format(layout) + " to " + i.To.UTC().Format(layout) + " UTC"
+		}
+	}
+	return "never"
+}
+
+func (l *linter) alwaysZero(reason Reason) bool {
+	for _, state := range l.states {
+		closed := false
+		for i, open := range state.open {
+			closed = closed || open && l.budgets[i].appliesTo(reason) && l.set.budgets[i].limit(l.size()) <= 0
+		}
+		if !closed {
+			return false
+		}
+	}
+	return len(l.states) > 0
+}
+
+// size is the size of the pool, or one that makes every percentage count.
+func (l *linter) size() int {
+	if l.options.Nodes > 0 {
+		return l.options.Nodes
+	}
+	return 100
+}
+
+func (l *linter) reportZero(reasons []Reason) {
+	if len(reasons) == 0 {
+		return
+	}
+	f := Finding{Code: AlwaysZero, Severity: SeverityInfo, Fix: "leave it so if that is what you want"}
+	f.Message = "no node can be disrupted at any time, for any reason"
+	if len(reasons) < len(Reasons()) {
+		f.Message = "no node can be disrupted at any time for " + strings.ReplaceAll(joinReasons(reasons), "+", " or ")
+	}
+	if len(reasons) == 1 {
+		f.Reason = reasons[0]
+	}
+	var windows []int // in which somebody thought that nodes may go
+	for i := range l.budgets {
+		switch c := &l.set.budgets[i]; {
+		case !slices.ContainsFunc(reasons, c.spec.appliesTo):
+		case c.limit(l.size()) <= 0:
+			f.Budgets = append(f.Budgets, i)
+		case c.window != nil:
+			windows = append(windows, i)
+		}
+	}
+	if len(windows) > 0 {
+		f.Severity, f.Fix = SeverityWarning, "the smallest of the active budgets wins: allow nothing at the times between the windows, rather than always"
+		f.Instead = l.insteadOfZero(f.Budgets, windows)
+	}
+	l.add(f)
+}
+
+// insteadOfZero proposes "only in these windows" when all that is in their way
+// is a permanent zero.
+func (l *linter) insteadOfZero(zeros, windows []int) []Budget {
+	if len(zeros) != 1 || !l.set.budgets[zeros[0]].always() {
+		return nil
+	}
+	pauses := l.pauses(windows, l.budgets[zeros[0]].clone().Reasons)
+	if len(pauses) == 0 {
+		return nil
+	}
+	rest := cloneAll(l.budgets)
+	return append(slices.Delete(rest, zeros[0], zeros[0]+1), pauses...)
+}
