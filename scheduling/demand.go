@@ -73,12 +73,13 @@ func (d Demand) cheapestListed(t *InstanceType) (price float64, ok bool) {
 // WorstLaunchPrice returns what a node of the type may cost at worst: the
 // dearest of its available offerings that would do, within the first capacity
 // type that has any. Reserved capacity is bought first, then spot, then on
-// demand.
+// demand. An offering that has a label which neither is well known nor says the
+// capacity type, such as an unregistered reservation id, doesn't count.
 func (d Demand) WorstLaunchPrice(t *InstanceType) (price float64, ok bool) {
 	for _, capacityType := range []string{annotations.CapacityTypeReserved, annotations.CapacityTypeSpot, annotations.CapacityTypeOnDemand} {
+		of := d.With(Requirements{[]Requirement{{key: d.capacityTypeKey, values: []string{capacityType}}}})
 		for i := range t.Offerings {
-			o := &t.Offerings[i]
-			if o.Available && o.Requirements.Get(d.capacityTypeKey).Has(capacityType) && d.Accepts(o) {
+			if o := &t.Offerings[i]; o.Available && of.Accepts(o) && d.Accepts(o) {
 				price, ok = math.Max(price, o.Price), true
 			}
 		}

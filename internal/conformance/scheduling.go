@@ -202,4 +202,3 @@ func typeNames(types []*scheduling.InstanceType) []string {
 	}
 	return names
 }
-
