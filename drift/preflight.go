@@ -1,0 +1,159 @@
+package drift
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/node-disruption/disruption/annotations"
+	"github.com/node-disruption/disruption/scheduling"
+)
+
+// Edit is a change to a pool, before it is applied.
+type Edit struct {
+	Pool          string
+	Before, After *NodeClaimTemplate
+	// InstanceTypes of the pool once the change is applied; nil leaves them out
+	// of the question.
+	InstanceTypes []*scheduling.InstanceType
+}
+
+// Subject is a node of the pool.
+type Subject struct {
+	// Node is the node's name, the claim's if it has none yet.
+	Node  string
+	Claim Claim
+	// ReschedulablePods counts the pods that would have to move.
+	ReschedulablePods int
+}
+
+// Prediction is what an edit does to one node.
+type Prediction struct {
+	Node, Claim       string
+	ReschedulablePods int
+	// Before is how the node stands today, After how it will.
+	Before, After Verdict
+}
+
+// Drifts reports whether the edit makes the node drift.
+func (p *Prediction) Drifts() bool { return p.After.Outcome == Replace && p.Before.Outcome != Replace }
+
+// Already reports whether the node has drifted today, and will have still.
+func (p *Prediction) Already() bool { return p.After.Outcome == Replace && p.Before.Outcome == Replace }
+
+// Heals reports whether the edit makes a drifted node match again.
+func (p *Prediction) Heals() bool { return p.After.Outcome != Replace && p.Before.Outcome == Replace }
+
+// Preflight is what an edit would do. It belongs to the caller.
+type Preflight struct {
+	// Changes names the fields that differ.
+	Changes []FieldChange
+	// Nodes holds a prediction for every node, by name.
+	Nodes []Prediction
+	// Drifting counts the nodes that the edit makes drift, and Already those that
+	// have drifted today and stay so: they all will be replaced. Healed counts
+	// drifted nodes that match again.
+	Drifting, Already, Healed int
+	// Pods counts the pods that move when the drifting nodes, and those that have
+	// drifted already, are replaced.
+	Pods int
+}
+
+// WouldDrift says which nodes of a pool an edit would make drift, and by which
+// field. The Detail of a prediction names the fields, or the requirement that a
+// node doesn't meet; a label that the node doesn't even have shows in
+// Mismatch.Undefined. Conditions are taken from the claims as they are, so a node
+// that has drifted for a cloud's own reason counts as drifted, before and after.
+// Claims that are not launched yet are judged too: they will be, once they are.
+func WouldDrift(edit *Edit, nodes []Subject, o Options, now time.Time) Preflight {
+	out := Preflight{Changes: Changes(edit.Before, edit.After)}
+	judge := edit.compile(o)
+	for i := range nodes {
+		p := judge.predict(&nodes[i], &out, now)
+		out.Nodes = append(out.Nodes, p)
+		switch {
+		case p.Drifts():
+			out.Drifting++
+			out.Pods += p.ReschedulablePods
+		case p.Already():
+			out.Already++
+			out.Pods += p.ReschedulablePods
+		case p.Heals():
+			out.Healed++
+		}
+	}
+	slices.SortFunc(out.Nodes, func(a, b Prediction) int { return cmp.Compare(a.Node, b.Node) })
+	return out
+}
+
+// Candidates returns the nodes that will be replaced, as they will queue: those
+// that have drifted already since they did, the others since at.
+func (p *Preflight) Candidates(pool string, at time.Time) []Candidate {
+	var out []Candidate
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if n.After.Outcome != Replace {
+			continue
+		}
+		out = append(out, Candidate{
+			Node: n.Node, Claim: n.Claim, Pool: pool, Reason: n.After.Reason,
+			DriftedSince: at, ReschedulablePods: n.ReschedulablePods,
+		})
+	}
+	return Sort(out)
+}
+
+// judges are a pool before and after an edit.
+type judges struct{ before, after *Checker }
+
+func (e *Edit) compile(o Options) judges {
+	o.Cloud, o.ConfirmLive = nil, false
+	keys := annotations.For(o.Domain)
+	pool := func(t *NodeClaimTemplate) *Pool {
+		return &Pool{
+			Name:          e.Pool,
+			Annotations:   map[string]string{keys.NodePoolHash: NodePoolHash(t), keys.NodePoolHashVersion: HashVersion},
+			Requirements:  t.Spec.Requirements,
+			InstanceTypes: e.InstanceTypes,
+		}
+	}
+	return judges{Compile(pool(e.Before), o), Compile(pool(e.After), o)}
+}
+
+func (j judges) predict(s *Subject, out *Preflight, now time.Time) Prediction {
+	claim := s.Claim
+	claim.Launched = true
+	p := Prediction{Node: s.Node, Claim: claim.Name, ReschedulablePods: s.ReschedulablePods}
+	p.Before, _ = j.before.Evaluate(&claim, now)
+	p.After, _ = j.after.Evaluate(&claim, now)
+	if c := claim.Drifted; c != nil && c.Status == metav1.ConditionTrue {
+		p.Before = Verdict{Outcome: Replace, Reason: Reason(c.Reason), Detail: c.Message}
+		if !ownReason(p.Before.Reason) && p.After.Outcome != Replace {
+			p.After = p.Before // the cloud's answer doesn't change with the pool
+		}
+	}
+	if p.Drifts() && p.After.Reason == NodePoolDrifted {
+		p.After.Detail = hashedPaths(out.Changes)
+	}
+	return p
+}
+
+// ownReason tells the reasons that a Checker finds by itself from a cloud's.
+func ownReason(r Reason) bool {
+	return r == NodePoolDrifted || r == RequirementsDrifted || r == InstanceTypeNotFound
+}
+
+// hashedPaths names the fields that made the hash differ.
+func hashedPaths(changes []FieldChange) string {
+	seen := map[string]bool{}
+	for _, c := range changes {
+		if c.Hashed {
+			seen[c.String()] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(seen)), "; ")
+}
