@@ -2,7 +2,6 @@ package consolidation
 
 import (
 	"math"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,12 +18,8 @@ import (
 // An annotation that is not a float64 counts as absent; "NaN" is a float64, and
 // makes the cost NaN.
 func EvictionCost(pod *corev1.Pod) float64 {
-	cost := 1.0
-	if text, ok := pod.Annotations[annotations.PodDeletionCost]; ok {
-		if deletion, err := strconv.ParseFloat(text, 64); err == nil {
-			cost += deletion / (1 << 27)
-		}
-	}
+	deletion, _ := annotations.DeletionCost(pod) // unreadable is 0
+	cost := 1 + deletion/(1<<27)
 	if pod.Spec.Priority != nil {
 		cost += float64(*pod.Spec.Priority) / (1 << 25)
 	}
