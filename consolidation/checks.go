@@ -4,85 +4,136 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkNode lists what makes the node no candidate whatever the method, in
-// Karpenter's order: its own answer is the first.
-func (f *Fleet) checkNode(c *Candidate) []Reason {
-	n := c.facts
-	node := []string{object("Node", c.Name)}
-	pool := []string{object("NodePool", c.Pool)}
-	var all []Reason
-	refuse := func(code Code, objects []string, message string, args ...any) {
-		all = append(all, reason(code, objects, message, args...))
+// check is one condition that a candidate must not meet. The lists below are in
+// Karpenter's order: the first that a node meets is what Karpenter reports.
+type check struct {
+	code    Code
+	refuses func(f *Fleet, c *Candidate) bool
+	explain func(f *Fleet, c *Candidate) Reason
+}
+
+// nodeChecks hold for every method.
+var nodeChecks = []check{
+	{InMove, func(_ *Fleet, c *Candidate) bool { return c.facts.InMove }, onNode("a move that is under way already takes the node")},
+	{Unmanaged, func(_ *Fleet, c *Candidate) bool { return c.facts.Claim == nil }, onNode("no node claim manages the node")},
+	{NotJoined, func(_ *Fleet, c *Candidate) bool { return c.facts.Node == nil }, onNode("no node has joined for the claim yet")},
+	{NotInitialized, (*Fleet).notInitialized, onNode("the node isn't initialized yet")},
+	{Deleting, func(_ *Fleet, c *Candidate) bool { return c.facts.Claim != nil && c.facts.Claim.Deleting }, onNode("the node is being deleted")},
+	{Nominated, func(_ *Fleet, c *Candidate) bool { return c.facts.Nominated }, onNode("the node is promised to a pending pod")},
+	{NodeDoNotDisrupt, (*Fleet).nodeProtected, onNode("annotation do-not-disrupt is set on the node")},
+	{NoPool, func(_ *Fleet, c *Candidate) bool { return c.Pool == "" }, onNode("the node has no label that names its node pool")},
+	{UnknownPool, func(_ *Fleet, c *Candidate) bool { return c.Pool != "" && c.pool == nil }, onPool("does not exist")},
+	{NoInstanceTypes, func(_ *Fleet, c *Candidate) bool { return c.pool != nil && len(c.pool.types) == 0 }, onPool("has no instance types")},
+}
+
+// The checks of the methods ask only about nodes of a known pool.
+var (
+	emptyChecks = []check{static, never,
+		{Buffered, func(_ *Fleet, c *Candidate) bool { return c.facts.Buffered }, onNode("the node holds spare capacity on purpose")},
+		{NotEmpty, func(_ *Fleet, c *Candidate) bool { return !c.Empty() }, onNode("the node has pods that must move")},
+		unquiet,
 	}
-	if n.InMove {
-		refuse(InMove, node, "a move that is under way already takes the node")
+	driftChecks       = []check{static, undrifted}
+	staticDriftChecks = []check{
+		{NotStaticPool, func(_ *Fleet, c *Candidate) bool { return c.pool.Replicas == nil }, onPool("is not static")},
+		undrifted,
 	}
-	if n.Claim == nil {
-		refuse(Unmanaged, node, "no node claim manages the node")
+	underutilizedChecks = []check{static,
+		{UnknownInstanceType, func(_ *Fleet, c *Candidate) bool { return c.typ == nil }, onNode("its node pool does not have the node's instance type")},
+		{NoCapacityType, func(_ *Fleet, c *Candidate) bool { return c.CapacityType == "" }, onNode("the node has no label with its capacity type")},
+		{NoZone, func(_ *Fleet, c *Candidate) bool { return c.Zone == "" }, onNode("the node has no label with its zone")},
+		never,
+		{Empty, func(_ *Fleet, c *Candidate) bool { return c.Empty() }, onNode("the node is empty, so another method deletes it")},
+		{WhenEmptyOnly, func(_ *Fleet, c *Candidate) bool { return c.pool.Policy == WhenEmpty }, onPool("is consolidated only where nodes are empty, and this one is not")},
+		unquiet,
 	}
-	if n.Node == nil {
-		refuse(NotJoined, []string{object("NodeClaim", c.Name)}, "no node has joined for the claim yet")
-	} else if n.Node.Labels[f.keys.Initialized] != "true" {
-		refuse(NotInitialized, node, "the node isn't initialized yet")
+	static    = check{StaticPool, func(_ *Fleet, c *Candidate) bool { return c.pool.Replicas != nil }, onPool("is static")}
+	never     = check{NeverConsolidate, func(_ *Fleet, c *Candidate) bool { return c.pool.ConsolidateAfter == nil }, onPool("has consolidation disabled: its consolidateAfter is Never")}
+	unquiet   = check{NotConsolidatable, (*Fleet).notQuiet, (*Fleet).explainNotQuiet}
+	undrifted = check{NotDrifted, func(_ *Fleet, c *Candidate) bool { return c.facts.Claim == nil || c.facts.Claim.Drifted == nil }, onNode("the node has not drifted")}
+)
+
+func (m Method) checks() []check {
+	switch m {
+	case MethodEmpty:
+		return emptyChecks
+	case MethodStaticDrift:
+		return staticDriftChecks
+	case MethodDrift:
+		return driftChecks
 	}
-	if n.Claim != nil && n.Claim.Deleting {
-		refuse(Deleting, node, "the node is being deleted")
+	return underutilizedChecks
+}
+
+func onNode(message string) func(*Fleet, *Candidate) Reason {
+	return func(_ *Fleet, c *Candidate) Reason {
+		return Reason{Message: message, Objects: []string{object("Node", c.Name)}}
 	}
-	if n.Nominated {
-		refuse(Nominated, node, "the node is promised to a pending pod")
+}
+
+func onPool(message string) func(*Fleet, *Candidate) Reason {
+	return func(_ *Fleet, c *Candidate) Reason {
+		return Reason{Message: "node pool " + c.Pool + " " + message, Objects: []string{object("NodePool", c.Pool)}}
 	}
-	if n.Node != nil && f.keys.NodeProtection(n.Node).Active() {
-		refuse(NodeDoNotDisrupt, node, "annotation %s is set on the node", f.keys.DoNotDisrupt)
+}
+
+func (f *Fleet) notInitialized(c *Candidate) bool {
+	return c.facts.Node != nil && c.facts.Node.Labels[f.keys.Initialized] != "true"
+}
+
+func (f *Fleet) nodeProtected(c *Candidate) bool {
+	return c.facts.Node != nil && f.keys.NodeProtection(c.facts.Node).Active()
+}
+
+func (f *Fleet) notQuiet(c *Candidate) bool {
+	return c.facts.Claim == nil || !c.facts.Claim.Consolidatable
+}
+
+func (f *Fleet) explainNotQuiet(c *Candidate) Reason {
+	r := onNode("the node has not been quiet for the consolidateAfter of its node pool")(f, c)
+	if claim := c.facts.Claim; claim != nil {
+		r.Until = claim.QuietAt
 	}
-	switch {
-	case c.Pool == "":
-		refuse(NoPool, node, "label %s is missing", f.keys.NodePool)
-	case c.pool == nil:
-		refuse(UnknownPool, pool, "node pool %s does not exist", c.Pool)
-	case len(c.pool.types) == 0:
-		refuse(NoInstanceTypes, pool, "node pool %s has no instance types", c.Pool)
-	}
-	return all
+	return r
 }
 
 // checkPods lists which pods can't be evicted: the first protected one, then the
 // first that PodDisruptionBudgets hold back.
-func (f *Fleet) checkPods(c *Candidate) []Reason {
+func (f *Fleet) checkPods(pods []*corev1.Pod) []Reason {
 	var all []Reason
-	if r := f.protectedPod(c); r != nil {
+	if r := f.protectedPod(pods); r != nil {
 		all = append(all, *r)
 	}
-	if r := f.budgetedPod(c.facts.Pods); r != nil {
+	if r := f.budgetedPod(pods); r != nil {
 		all = append(all, *r)
 	}
 	return all
 }
 
-func (f *Fleet) protectedPod(c *Candidate) *Reason {
-	for _, pod := range c.facts.Pods {
-		if !active(pod) {
+func (f *Fleet) protectedPod(pods []*corev1.Pod) *Reason {
+	for _, pod := range pods {
+		if f.rules.IsDisruptable(pod, f.cluster.Now) {
 			continue
 		}
-		if p := f.keys.PodProtection(pod, f.cluster.Now); p.Active() {
-			r := reason(PodDoNotDisrupt, []string{podObject(pod)}, "pod %s/%s has annotation %s", pod.Namespace, pod.Name, f.keys.DoNotDisrupt)
-			r.Until = p.Until
-			return &r
-		}
+		r := reason(PodDoNotDisrupt, []string{podObject(pod)}, "pod %s/%s has annotation %s", pod.Namespace, pod.Name, f.keys.DoNotDisrupt)
+		r.Until = f.keys.PodProtection(pod, f.cluster.Now).Until
+		return &r
 	}
 	return nil
 }
 
 func (f *Fleet) budgetedPod(pods []*corev1.Pod) *Reason {
-	if f.cluster.Evictions == nil {
+	if f.cluster.Limits == nil {
 		return nil
 	}
-	pod, pdbs := f.cluster.Evictions.Blocking(pods, f.cluster.Now)
-	if len(pdbs) == 0 {
+	permission := f.cluster.Limits.CanEvict(f.cluster.Now, pods...)
+	if permission.Allowed {
 		return nil
 	}
+	pod, pdbs := permission.Pod, permission.Blocking
 	objects := []string{podObject(pod)}
 	for _, name := range pdbs {
-		objects = append(objects, object("PodDisruptionBudget", name))
+		objects = append(objects, object("PodDisruptionBudget", name.Namespace, name.Name))
 	}
 	r := reason(PDBBlocks, objects, "PodDisruptionBudget %s allows no eviction of pod %s/%s", pdbs[0], pod.Namespace, pod.Name)
 	if len(pdbs) > 1 {
@@ -94,116 +145,51 @@ func (f *Fleet) budgetedPod(pods []*corev1.Pod) *Reason {
 func podObject(pod *corev1.Pod) string { return object("Pod", pod.Namespace, pod.Name) }
 
 // Refusals lists why a node is no candidate of a method, in Karpenter's order:
-// the first is the one that Karpenter would report. None means it is eligible.
-func (f *Fleet) Refusals(c *Candidate, m Method) []Reason {
-	all := append([]Reason(nil), c.node...)
-	if !f.overlooksPods(c, m) {
-		all = append(all, c.pods...)
-	}
-	if c.pool == nil {
-		return all
-	}
-	return append(all, f.checkMethod(c, m)...)
-}
+// the first is the one that Karpenter reports. None means that it is eligible.
+func (f *Fleet) Refusals(c *Candidate, m Method) []Reason { return f.refusals(c, m, false) }
 
-func (f *Fleet) firstRefusal(c *Candidate, m Method) (Reason, bool) {
-	switch {
-	case len(c.node) > 0:
-		return c.node[0], true
-	case len(c.pods) > 0 && !f.overlooksPods(c, m):
-		return c.pods[0], true
-	}
-	if own := f.checkMethod(c, m); len(own) > 0 {
-		return own[0], true
-	}
-	return Reason{}, false
-}
-
-// overlooksPods: the grace period of the claim, not of its pool, decides.
-func (f *Fleet) overlooksPods(c *Candidate, m Method) bool {
-	return m.eventual() && c.facts.Claim != nil && c.facts.Claim.TerminationGracePeriod != nil
-}
-
-// checkMethod lists what one method has against a node of a known pool.
-func (f *Fleet) checkMethod(c *Candidate, m Method) []Reason {
-	switch m {
-	case MethodEmpty:
-		return f.checkEmpty(c)
-	case MethodDrift, MethodStaticDrift:
-		return f.checkDrift(c, m)
-	}
-	return f.checkUnderutilized(c)
-}
-
-func (f *Fleet) checkEmpty(c *Candidate) []Reason {
-	node := []string{object("Node", c.Name)}
-	all := append(c.checkStatic(), c.checkNever()...)
-	if c.facts.Buffered {
-		all = append(all, reason(Buffered, node, "the node holds spare capacity on purpose"))
-	}
-	if !c.Empty() {
-		all = append(all, reason(NotEmpty, node, "the node has %d pods that must move", len(c.Reschedulable)))
-	}
-	return append(all, c.checkQuiet()...)
-}
-
-func (f *Fleet) checkDrift(c *Candidate, m Method) []Reason {
+// refusals stops after the first if that is enough.
+func (f *Fleet) refusals(c *Candidate, m Method, first bool) []Reason {
 	var all []Reason
-	if m == MethodDrift {
-		all = c.checkStatic()
-	} else if c.pool.Replicas == nil {
-		all = []Reason{reason(NotStaticPool, []string{object("NodePool", c.Pool)}, "node pool %s is not static", c.Pool)}
+	walk := func(checks []check) {
+		for i := range checks {
+			if first && len(all) > 0 {
+				return
+			}
+			if checks[i].refuses(f, c) {
+				r := checks[i].explain(f, c)
+				r.Code = checks[i].code
+				all = append(all, r)
+			}
+		}
 	}
-	if c.facts.Claim == nil || c.facts.Claim.Drifted == nil {
-		all = append(all, reason(NotDrifted, []string{object("Node", c.Name)}, "the node has not drifted"))
+	walk(nodeChecks)
+	if !overlooksPods(c, m) {
+		all = append(all, c.blocked...)
+	}
+	if c.pool != nil {
+		walk(m.checks())
+	}
+	if first && len(all) > 1 {
+		all = all[:1:1]
 	}
 	return all
 }
 
-func (f *Fleet) checkUnderutilized(c *Candidate) []Reason {
-	node := []string{object("Node", c.Name)}
-	all := c.checkStatic()
-	if c.typ == nil {
-		all = append(all, reason(UnknownInstanceType, node, "instance type %q is not one of node pool %s", c.InstanceType, c.Pool))
+// eligible is whether there are no refusals, without wording them.
+func (f *Fleet) eligible(c *Candidate, m Method) bool {
+	passes := func(checks []check) bool {
+		for i := range checks {
+			if checks[i].refuses(f, c) {
+				return false
+			}
+		}
+		return true
 	}
-	if c.CapacityType == "" {
-		all = append(all, reason(NoCapacityType, node, "label %s is missing", f.keys.CapacityType))
-	}
-	if c.Zone == "" {
-		all = append(all, reason(NoZone, node, "label %s is missing", corev1.LabelTopologyZone))
-	}
-	all = append(all, c.checkNever()...)
-	if c.Empty() {
-		all = append(all, reason(Empty, node, "the node is empty, which is for the method Empty to delete"))
-	}
-	if c.pool.Policy == WhenEmpty {
-		all = append(all, reason(WhenEmptyOnly, []string{object("NodePool", c.Pool)}, "node pool %s is consolidated when empty only, and the node has %d pods that must move", c.Pool, len(c.Reschedulable)))
-	}
-	return append(all, c.checkQuiet()...)
+	return passes(nodeChecks) && (len(c.blocked) == 0 || overlooksPods(c, m)) && passes(m.checks())
 }
 
-func (c *Candidate) checkStatic() []Reason {
-	if c.pool.Replicas == nil {
-		return nil
-	}
-	return []Reason{reason(StaticPool, []string{object("NodePool", c.Pool)}, "node pool %s is static", c.Pool)}
-}
-
-func (c *Candidate) checkNever() []Reason {
-	if c.pool.ConsolidateAfter != nil {
-		return nil
-	}
-	return []Reason{reason(NeverConsolidate, []string{object("NodePool", c.Pool)}, "node pool %s has consolidation disabled: consolidateAfter is Never", c.Pool)}
-}
-
-func (c *Candidate) checkQuiet() []Reason {
-	claim := c.facts.Claim
-	if claim != nil && claim.Consolidatable {
-		return nil
-	}
-	r := reason(NotConsolidatable, []string{object("Node", c.Name)}, "the node has not been quiet for the consolidateAfter of node pool %s", c.Pool)
-	if claim != nil {
-		r.Until = claim.QuietAt
-	}
-	return []Reason{r}
+// overlooksPods: the grace period of the claim, not of its pool, decides.
+func overlooksPods(c *Candidate, m Method) bool {
+	return m.eventual() && c.facts.Claim != nil && c.facts.Claim.TerminationGracePeriod != nil
 }

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/node-disruption/disruption/scheduling"
+	"github.com/node-disruption/disruption/termination"
 )
 
 // Cluster is the facts that decide which nodes may be disrupted and what that
@@ -15,9 +16,8 @@ type Cluster struct {
 	Now   time.Time
 	Pools []Pool
 	Nodes []Node
-	// Evictions tells which pods the PodDisruptionBudgets hold back; nil means
-	// that there are none. A *termination.Limits is one.
-	Evictions Evictions
+	// Limits are the compiled PodDisruptionBudgets; nil means that there are none.
+	Limits *termination.Limits
 }
 
 // Pool is what consolidation needs to know of a node pool.
@@ -35,8 +35,7 @@ type Pool struct {
 	// NodeLimit is the limit on the number of the pool's claims, nil for none. It
 	// bounds how many static nodes are replaced at once.
 	NodeLimit *int
-	// Labels that the template gives to the new nodes of a static pool, as the
-	// requirements of their claims.
+	// Requirements of the claims that a static pool's new nodes are made from.
 	Requirements scheduling.Requirements
 	// InstanceTypes of the pool with their offerings. A pool without any has no
 	// candidates.
@@ -93,13 +92,4 @@ type Claim struct {
 	// DriftReason its reason.
 	Drifted     *time.Time
 	DriftReason string
-}
-
-// Evictions tells which of a node's pods can't be evicted now.
-type Evictions interface {
-	// Blocking returns the PodDisruptionBudgets ("namespace/name") that keep the
-	// first of the pods that can't be evicted from eviction: none if all can be
-	// evicted, several if that pod has more than one budget. Pods that no
-	// eviction is needed for, such as terminal ones, never block.
-	Blocking(pods []*corev1.Pod, now time.Time) (pod *corev1.Pod, pdbs []string)
 }

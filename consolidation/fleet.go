@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/node-disruption/disruption/annotations"
 	"github.com/node-disruption/disruption/scheduling"
+	"github.com/node-disruption/disruption/termination"
 )
 
 // Fleet is a compiled [Cluster]: what each node costs, and what keeps it from
@@ -18,10 +20,14 @@ import (
 type Fleet struct {
 	cluster Cluster
 	keys    annotations.Keys
+	rules   *termination.Rules
 	pools   map[string]*pool
 	// candidates has an entry for every node, eligible or not, by name.
 	candidates []*Candidate
 	byName     map[string]*Candidate
+
+	replicaOnce  sync.Once
+	replicaCount map[string]int
 }
 
 // pool is a Pool with what its nodes add up to.
@@ -56,9 +62,11 @@ type Candidate struct {
 	facts *Node
 	pool  *pool
 	typ   *scheduling.InstanceType
-	// node and pods are the refusals that no method overlooks, and those that
-	// eventual ones may, in the order of the checks.
-	node, pods []Reason
+	// blocked says which pods can't be evicted.
+	blocked []Reason
+
+	loadOnce sync.Once
+	loadSum  load
 }
 
 // SavingsRatio is the price over the reschedule disruption cost: candidates are
@@ -85,6 +93,7 @@ func Compile(cluster Cluster, domain string) (*Fleet, error) {
 	f := &Fleet{
 		cluster: cluster,
 		keys:    annotations.For(domain),
+		rules:   termination.RulesFor(domain),
 		pools:   make(map[string]*pool, len(cluster.Pools)),
 		byName:  make(map[string]*Candidate, len(cluster.Nodes)),
 	}
@@ -150,7 +159,7 @@ func (f *Fleet) candidate(n *Node) *Candidate {
 		c.Price = f.priceOf(c.typ, c.Zone, c.CapacityType)
 	}
 	for _, pod := range n.Pods {
-		if reschedulable(pod) {
+		if termination.IsReschedulable(pod) {
 			c.Reschedulable = append(c.Reschedulable, pod)
 		}
 	}
@@ -159,7 +168,7 @@ func (f *Fleet) candidate(n *Node) *Candidate {
 	if n.Claim != nil {
 		c.DisruptionCost = DisruptionCost(n.Pods, LifetimeRemaining(n.Claim.Created, n.Claim.ExpireAfter, f.cluster.Now))
 	}
-	c.node, c.pods = f.checkNode(c), f.checkPods(c)
+	c.blocked = f.checkPods(n.Pods)
 	return c
 }
 
@@ -224,7 +233,7 @@ func (f *Fleet) count(c *Candidate) {
 func wholeDisruptionCost(pods []*corev1.Pod) float64 {
 	sum := 1.0
 	for _, pod := range pods {
-		if !terminal(pod) && !ownedByDaemonSet(pod) {
+		if !termination.IsTerminal(pod) && !termination.IsDaemon(pod) {
 			sum += math.Max(0, EvictionCost(pod))
 		}
 	}
@@ -245,7 +254,7 @@ func (f *Fleet) Candidate(name string) (*Candidate, bool) {
 func (f *Fleet) Eligible(m Method) []*Candidate {
 	var eligible []*Candidate
 	for _, c := range f.candidates {
-		if _, refused := f.firstRefusal(c, m); !refused {
+		if f.eligible(c, m) {
 			eligible = append(eligible, c)
 		}
 	}

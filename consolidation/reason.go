@@ -75,6 +75,7 @@ const (
 	PodsUnplaced      Code = "PodsUnplaced"
 	TooManyNewNodes   Code = "TooManyNewNodes"
 	NotCheaper        Code = "NotCheaper"
+	ReplaceOff        Code = "ReplaceOff"
 	MinValues         Code = "MinValues"
 	SpotToSpotOff     Code = "SpotToSpotOff"
 	TooFewSpotTypes   Code = "TooFewSpotTypes"
@@ -82,6 +83,19 @@ const (
 	ScoreTooLow       Code = "ScoreTooLow"
 	PDBExceeded       Code = "PDBExceeded"
 	SearchInterrupted Code = "SearchInterrupted"
+)
+
+// Why a guard refuses a move.
+const (
+	SavingsTooSmall Code = "SavingsTooSmall"
+	ChurnLimited    Code = "ChurnLimited"
+	PoolCooling     Code = "PoolCooling"
+	PodCooling      Code = "PodCooling"
+	Looping         Code = "Looping"
+	SingleReplica   Code = "SingleReplica"
+	AllReplicas     Code = "AllReplicas"
+	TooBusy         Code = "TooBusy"
+	NoHeadroom      Code = "NoHeadroom"
 )
 
 // Why a move that was decided must not be carried out; see [Validate].

@@ -1,0 +1,165 @@
+package consolidation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/node-disruption/disruption/annotations"
+	"github.com/node-disruption/disruption/scheduling"
+)
+
+// MinSpotTypes is how many cheaper instance types a single spot node needs to be
+// replaced by spot, and how many of them are launched at most: with fewer the
+// cloud would be likely to take the new node back soon.
+const MinSpotTypes = 15
+
+// replace makes m a replacement by that node, if one of its instance types is
+// cheaper.
+func (p *Planner) replace(m *Move, node scheduling.NewNode) {
+	if r := p.choose(m, &node); r != nil {
+		m.refuse(*r)
+		return
+	}
+	if m.Method == MethodMulti && len(m.candidates) > 1 {
+		if r := p.dropSameTypes(m, &node); r != nil {
+			m.refuse(*r)
+			return
+		}
+	}
+	m.Decision = Replace
+	m.Replacements = []Replacement{p.replacement(node)}
+	m.Savings = m.Price - m.Replacements[0].Price
+}
+
+// replacement prices a node that is to be launched.
+func (p *Planner) replacement(node scheduling.NewNode) Replacement {
+	r := Replacement{NewNode: node}
+	if len(node.InstanceTypes) > 0 {
+		r.Price, _ = p.demand(&node).Cheapest(node.InstanceTypes[0])
+	}
+	return r
+}
+
+func (p *Planner) demand(node *scheduling.NewNode) scheduling.Demand {
+	return p.options.Scheduling.Demand(node.Requirements)
+}
+
+// choose narrows the node to the instance types that would be cheaper than the
+// nodes of the move, and to the capacity type that this assumes.
+func (p *Planner) choose(m *Move, node *scheduling.NewNode) *Reason {
+	const spot, onDemand = annotations.CapacityTypeSpot, annotations.CapacityTypeOnDemand
+	capacity := node.Requirements.Get(p.fleet.keys.CapacityType)
+	if capacity.Has(spot) && m.isSpot(spot) {
+		return p.chooseSpot(m, node)
+	}
+	if r := p.dropDearer(m, node, m.maxPrice()); r != nil {
+		return r
+	}
+	// Had both been left open, a shortage of spot could end in a dearer node: the
+	// prices compared above were those of spot.
+	if capacity.Has(spot) && capacity.Has(onDemand) {
+		p.pin(node, spot)
+	}
+	return nil
+}
+
+// maxPrice is what a replacement must cost less than. The sum of several prices
+// carries rounding errors: three nodes at 0.1 are not dearer than one at 0.3.
+func (m *Move) maxPrice() float64 {
+	if len(m.candidates) < 2 {
+		return m.Price
+	}
+	return m.Price * (1 - 1e-9)
+}
+
+// pin leaves only one capacity type.
+func (p *Planner) pin(node *scheduling.NewNode, capacityType string) {
+	node.Requirements = node.Requirements.Add(scheduling.In(p.fleet.keys.CapacityType, capacityType))
+}
+
+// dropDearer keeps the instance types whose worst launch price is below max.
+func (p *Planner) dropDearer(m *Move, node *scheduling.NewNode, max float64) *Reason {
+	cheaper, short := p.demand(node).CheaperThan(node.InstanceTypes, max)
+	if short != nil {
+		r := reason(MinValues, []string{object("NodePool", node.Pool)}, "too few instance types are cheaper: %v", short)
+		return &r
+	}
+	if len(cheaper) == 0 {
+		m.Nearest = p.nearest(node)
+		r := notCheaper(m, m.Nearest)
+		return &r
+	}
+	setTypes(node, cheaper)
+	return nil
+}
+
+// setTypes replaces the instance types of a node, none of which lacks a price.
+func setTypes(node *scheduling.NewNode, types []*scheduling.InstanceType) {
+	node.InstanceTypes, node.Unpriced = types, 0
+}
+
+func notCheaper(m *Move, nearest []NearType) Reason {
+	if len(nearest) == 0 {
+		return reason(NotCheaper, nodeObjects(m), "no instance type that would hold the pods is cheaper than %.6g an hour", m.Price)
+	}
+	return reason(NotCheaper, nodeObjects(m), "no instance type that would hold the pods is cheaper than %.6g an hour: %s costs %.6g",
+		m.Price, nearest[0].InstanceType, nearest[0].Price)
+}
+
+// nearest lists the three instance types with the lowest worst launch price.
+func (p *Planner) nearest(node *scheduling.NewNode) []NearType {
+	if !p.options.Explain {
+		return nil
+	}
+	demand := p.demand(node)
+	var near []NearType
+	for _, t := range node.InstanceTypes {
+		if price, ok := demand.WorstLaunchPrice(t); ok {
+			near = append(near, NearType{t.Name, price})
+		}
+	}
+	slices.SortFunc(near, func(a, b NearType) int {
+		return cmp.Or(cmp.Compare(a.Price, b.Price), compareNames(a.InstanceType, b.InstanceType))
+	})
+	return near[:min(3, len(near))]
+}
+
+// chooseSpot replaces spot by spot. For one node Karpenter wants many cheaper
+// types and launches only the cheapest of them, so that the new node isn't itself
+// replaced by the next cheaper one, and so on.
+func (p *Planner) chooseSpot(m *Move, node *scheduling.NewNode) *Reason {
+	if !p.options.SpotToSpot {
+		r := reason(SpotToSpotOff, nodeObjects(m), "spot nodes are not replaced by spot nodes unless that is switched on")
+		return &r
+	}
+	p.pin(node, annotations.CapacityTypeSpot)
+	if r := p.dropDearer(m, node, m.maxPrice()); r != nil {
+		return r
+	}
+	if len(m.candidates) > 1 {
+		return nil
+	}
+	if n := len(node.InstanceTypes); n < MinSpotTypes {
+		r := reason(TooFewSpotTypes, nodeObjects(m), "%d instance types are cheaper on spot, %d are needed", n, MinSpotTypes)
+		return &r
+	}
+	needed, _ := scheduling.SatisfyMinValues(node.InstanceTypes, node.Requirements)
+	setTypes(node, node.InstanceTypes[:min(max(needed, MinSpotTypes), len(node.InstanceTypes))])
+	return nil
+}
+
+// dropSameTypes keeps several nodes from being replaced by one of their own type,
+// or by a type that is no cheaper than it: deleting the others says the same.
+func (p *Planner) dropSameTypes(m *Move, node *scheduling.NewNode) *Reason {
+	types, short := p.demand(node).CheaperThanSameType(node.InstanceTypes, m.running())
+	if short != nil {
+		r := reason(SameInstanceType, nodeObjects(m), "too few instance types are cheaper than the nodes' own: %v", short)
+		return &r
+	}
+	if len(types) == 0 {
+		r := reason(SameInstanceType, nodeObjects(m), "no instance type is cheaper than the cheapest of the nodes' own types")
+		return &r
+	}
+	setTypes(node, types)
+	return nil
+}
