@@ -87,3 +87,31 @@ func (f *Fleet) replicas() map[string]int {
 	})
 	return f.replicaCount
 }
+
+// WholeMovePDBs refuses a move that the PodDisruptionBudgets would stop halfway:
+// it sums the evictions that the move needs, where Karpenter looks at each pod
+// alone. The ledger is not changed.
+type WholeMovePDBs struct{ Ledger *termination.Ledger }
+
+// Check implements [Guard].
+func (g WholeMovePDBs) Check(m *Move, in GuardContext) *Reason {
+	ledger := g.Ledger.Clone()
+	for _, c := range m.candidates {
+		for _, pod := range c.facts.Pods {
+			if !in.Fleet.rules.IsEvictable(pod, in.Now) {
+				continue
+			}
+			answer := ledger.Take(pod)
+			if answer.Allowed {
+				continue
+			}
+			objects := []string{podObject(pod)}
+			for _, pdb := range answer.PDBs() {
+				objects = append(objects, object("PodDisruptionBudget", pdb.Namespace, pdb.Name))
+			}
+			r := reason(PDBExceeded, objects, "the move evicts more pods than %s allows together", objects[len(objects)-1])
+			return &r
+		}
+	}
+	return nil
+}

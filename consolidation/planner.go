@@ -1,6 +1,7 @@
 package consolidation
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/node-disruption/disruption/scheduling"
@@ -43,6 +44,13 @@ type Options struct {
 	// remember. An Empty move leaves out the nodes that they refuse.
 	Guards  []Guard
 	History History
+	// MaxReplacements is how many new nodes a move of Best may have, 0 meaning
+	// [DefaultMaxReplacements].
+	MaxReplacements int
+	// Variants are simulators of the same cluster in which pools may launch only
+	// some of their instance types, say the smaller ones: Best tries on them
+	// whether several smaller new nodes are cheaper than a large one.
+	Variants []Simulator
 	// Explain asks for what only people need: all reasons instead of the first,
 	// why each pod found no place, and the nearest instance types.
 	Explain bool
@@ -95,7 +103,10 @@ func (p *Planner) Evaluate(method Method, candidates ...*Candidate) *Move {
 // evaluate may end a simulation early, if nobody asks for the details of a no.
 func (p *Planner) evaluate(method Method, candidates []*Candidate, quick bool) *Move {
 	request := scheduling.Request{SkipSettling: true}
-	if quick && method != MethodBest {
+	switch {
+	case method == MethodBest:
+		request.MaxNewNodes = cmp.Or(p.options.MaxReplacements, DefaultMaxReplacements)
+	case quick:
 		request.MaxNewNodes = 1
 	}
 	m := newMove(method, slices.Clone(candidates))
@@ -148,7 +159,7 @@ func (p *Planner) judge(m *Move, result *scheduling.Result) {
 		m.refuse(reason(NoPools, nil, "no node pool can open a node"))
 		return
 	case result.Truncated:
-		m.refuse(reason(TooManyNewNodes, nodeObjects(m), "the pods would need more than one new node"))
+		m.refuse(reason(TooManyNewNodes, nodeObjects(m), "the pods would need too many new nodes"))
 		return
 	case !result.AllRunningPlaced():
 		m.refuse(unplaced(result))
@@ -160,6 +171,8 @@ func (p *Planner) judge(m *Move, result *scheduling.Result) {
 		return
 	case n == 1:
 		p.replace(m, result.NewNodes[0])
+	case m.Method == MethodBest:
+		p.replaceMany(m, result.NewNodes)
 	default:
 		m.refuse(reason(TooManyNewNodes, nodeObjects(m), "the pods would need %d new nodes, one is the most", n))
 		return

@@ -2,6 +2,7 @@ package consolidation
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/node-disruption/disruption/annotations"
@@ -20,7 +21,7 @@ func (p *Planner) replace(m *Move, node scheduling.NewNode) {
 		m.refuse(*r)
 		return
 	}
-	if m.Method == MethodMulti && len(m.candidates) > 1 {
+	if m.Method != MethodSingle && len(m.candidates) > 1 {
 		if r := p.dropSameTypes(m, &node); r != nil {
 			m.refuse(*r)
 			return
@@ -161,5 +162,62 @@ func (p *Planner) dropSameTypes(m *Move, node *scheduling.NewNode) *Reason {
 		return &r
 	}
 	setTypes(node, types)
+	return nil
+}
+
+// replaceMany makes m a replacement by several nodes that cost less together.
+//
+// Each node gets a price of its own to stay below: the lowest worst launch price
+// among its types, and its share of what the move can spend beyond the sum of
+// those. So whichever types are launched, their sum is below the nodes' price.
+func (p *Planner) replaceMany(m *Move, nodes []scheduling.NewNode) {
+	spot := annotations.CapacityTypeSpot
+	if m.isSpot(spot) && !p.options.SpotToSpot && slices.ContainsFunc(nodes, func(n scheduling.NewNode) bool { return n.Requirements.Get(p.fleet.keys.CapacityType).Has(spot) }) {
+		m.refuse(reason(SpotToSpotOff, nodeObjects(m), "spot nodes are not replaced by spot nodes unless that is switched on"))
+		return
+	}
+	lowest, sum := make([]float64, len(nodes)), 0.0
+	for i := range nodes {
+		lowest[i] = p.lowestWorst(&nodes[i])
+		sum += lowest[i]
+	}
+	limit := m.maxPrice()
+	if !(sum < limit) {
+		m.refuse(reason(NotCheaper, nodeObjects(m), "the pods would need %d new nodes that cost at least %.6g an hour, no less than the %.6g of now", len(nodes), sum, m.Price))
+		return
+	}
+	if r := p.chooseEach(m, nodes, lowest, limit/sum); r != nil {
+		m.refuse(*r)
+	}
+}
+
+// lowestWorst is the lowest worst launch price among the node's types.
+func (p *Planner) lowestWorst(node *scheduling.NewNode) float64 {
+	demand, lowest := p.demand(node), math.Inf(1)
+	for _, t := range node.InstanceTypes {
+		if price, ok := demand.WorstLaunchPrice(t); ok {
+			lowest = min(lowest, price)
+		}
+	}
+	return lowest
+}
+
+// chooseEach narrows each node to the types below its lowest price times stretch.
+func (p *Planner) chooseEach(m *Move, nodes []scheduling.NewNode, lowest []float64, stretch float64) *Reason {
+	m.Savings = m.Price
+	for i := range nodes {
+		node := nodes[i]
+		capacity := node.Requirements.Get(p.fleet.keys.CapacityType)
+		if r := p.dropDearer(m, &node, lowest[i]*stretch); r != nil {
+			return r
+		}
+		if capacity.Has(annotations.CapacityTypeSpot) && (capacity.Has(annotations.CapacityTypeOnDemand) || m.isSpot(annotations.CapacityTypeSpot)) {
+			p.pin(&node, annotations.CapacityTypeSpot)
+		}
+		r := p.replacement(node)
+		m.Replacements = append(m.Replacements, r)
+		m.Savings -= r.Price
+	}
+	m.Decision = Replace
 	return nil
 }
