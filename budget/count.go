@@ -22,6 +22,8 @@ type Node struct {
 	NotReady bool
 	// Reason for which it is Deleting or InFlight, if known.
 	Reason Reason
+	// Labels of the node; only a [Scope] looks at them.
+	Labels map[string]string
 }
 
 // Cause is why a node is charged to the budget, or not counted. Its text is API.
