@@ -44,7 +44,7 @@ func Changes(before, after *NodeClaimTemplate) []FieldChange {
 	d.taints("spec.taints", a.Taints, b.Taints)
 	d.taints("spec.startupTaints", a.StartupTaints, b.StartupTaints)
 	d.classRef(a.NodeClassRef, b.NodeClassRef)
-	d.value("spec.terminationGracePeriod", a.TerminationGracePeriod, b.TerminationGracePeriod)
+	d.value("spec.terminationGracePeriod", present(a.TerminationGracePeriod), present(b.TerminationGracePeriod))
 	d.value("spec.expireAfter", a.ExpireAfter, b.ExpireAfter)
 	if hashOf(*before) != hashOf(*after) && len(d) == 0 {
 		// An empty field that the hash ignores can make the difference between a
@@ -137,13 +137,13 @@ func (d *differ) classRef(before, after *NodeClassReference) {
 	d.value("spec.nodeClassRef.group", before.Group, after.Group)
 }
 
-// present keeps nil apart from a pointer to an empty struct, which hash alike
-// outside of a struct.
-func present(ref *NodeClassReference) any {
-	if ref == nil {
+// present keeps nil apart from a pointer to a zero value: they hash alike unless
+// they are fields of a struct.
+func present[T any](p *T) any {
+	if p == nil {
 		return nil
 	}
-	return ref
+	return p
 }
 
 // requirements compares by key, and by what the requirements of a key mean.

@@ -2,7 +2,6 @@ package drift
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -137,7 +136,7 @@ func (j judges) predict(s *Subject, out *Preflight, now time.Time) Prediction {
 		}
 	}
 	if p.Drifts() && p.After.Reason == NodePoolDrifted {
-		p.After.Detail = hashedPaths(out.Changes)
+		p.After.Detail = hashedChanges(out.Changes)
 	}
 	return p
 }
@@ -147,13 +146,13 @@ func ownReason(r Reason) bool {
 	return r == NodePoolDrifted || r == RequirementsDrifted || r == InstanceTypeNotFound
 }
 
-// hashedPaths names the fields that made the hash differ.
-func hashedPaths(changes []FieldChange) string {
-	seen := map[string]bool{}
+// hashedChanges lists the changes that made the hash differ.
+func hashedChanges(changes []FieldChange) string {
+	var texts []string
 	for _, c := range changes {
 		if c.Hashed {
-			seen[c.String()] = true
+			texts = append(texts, c.String())
 		}
 	}
-	return strings.Join(slices.Sorted(maps.Keys(seen)), "; ")
+	return strings.Join(texts, "; ")
 }
