@@ -234,15 +234,27 @@ func (w *workspace) tryHosts(p *movingPod, st *stage) bool {
 	if p.noHosts(w.s) {
 		return false
 	}
-	mask := w.s.mask(st.shape, w.r.SkipSettling && !p.exempt)
-	need := p.class.need
-	for h := w.s.free.next(0, need, mask); h >= 0; h = w.s.free.next(h+1, need, mask) {
+	quiet := w.r.SkipSettling && !p.exempt
+	mask := w.s.mask(st.shape, quiet)
+	for h := w.s.firstHost(p.class, st, quiet, mask); h >= 0; h = w.s.free.next(h+1, p.class.need, mask) {
 		if !w.gone.has(h) && w.hasRoom(h, p) && w.topology.allowsHost(h) {
 			w.putOnHost(h, p)
 			return true
 		}
 	}
 	return false
+}
+
+// firstHost is the first node that suits pods of the class while nothing has
+// moved, -1 if none does. It is found once: simulations only take room away.
+func (s *Snapshot) firstHost(c *podClass, st *stage, quiet bool, mask bitset) int {
+	memo := &c.first[2*st.number+int(bool1(quiet))]
+	if known := memo.Load(); known != 0 {
+		return int(known) - 2
+	}
+	first := s.free.next(0, c.need, mask)
+	memo.Store(int32(first) + 2)
+	return first
 }
 
 // noHosts: a pod whose volume is gone is refused by all existing nodes.

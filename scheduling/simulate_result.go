@@ -69,23 +69,38 @@ func (w *workspace) enter(r *Result, n NewNode, c *claimState, position []int32)
 func (w *workspace) newNode(c *claimState) (NewNode, bool) {
 	s := w.s
 	n := NewNode{Pool: c.template.pool.Name, MinValuesRelaxed: c.minValuesRelaxed}
-	reqs := c.set.reqs
+	set := c.set
 	if len(c.held) > 0 {
-		reqs = reqs.Add(w.heldRequirements(c)...)
+		set = w.sets.intern(set.reqs.Add(w.heldRequirements(c)...))
 	}
-	demand := s.opts.Demand(reqs)
-	n.InstanceTypes, n.Unpriced = demand.SortByPrice(c.template.typesOf(c.options))
-	if len(n.InstanceTypes) > maxInstanceTypes {
-		kept, short := demand.Truncate(n.InstanceTypes, maxInstanceTypes, s.opts.MinValues)
-		if short != nil {
+	n.InstanceTypes, n.Unpriced = w.typesByPrice(c, set)
+	if over := len(n.InstanceTypes) - maxInstanceTypes; over > 0 {
+		n.InstanceTypes = n.InstanceTypes[:maxInstanceTypes]
+		n.Unpriced = max(0, n.Unpriced-over)
+		if _, short := SatisfyMinValues(n.InstanceTypes, set.reqs); short != nil && s.opts.MinValues != MinValuesBestEffort {
 			return n, false
 		}
-		n.Unpriced = max(0, n.Unpriced-(len(n.InstanceTypes)-len(kept)))
-		n.InstanceTypes = kept
 	}
-	n.Requirements = reqs.Without(s.keys.Registered, s.keys.Initialized, corev1.LabelHostname)
+	n.Requirements = set.reqs.Without(s.keys.Registered, s.keys.Initialized, corev1.LabelHostname)
 	n.Requests = s.resources.list(w.withLeastOverhead(c))
 	return n, true
+}
+
+// typesByPrice lists the types that the node could still be, cheapest first.
+func (w *workspace) typesByPrice(c *claimState, set *reqSet) (types []*InstanceType, unpriced int) {
+	left := newBitset(len(c.template.types))
+	for i := range c.options.each {
+		left.set(int(c.template.options[i].typ))
+	}
+	order := w.sets.priced(set, c.template)
+	types = make([]*InstanceType, 0, left.count())
+	for i, typ := range order.types {
+		if left.has(int(typ)) {
+			types = append(types, c.template.types[typ].InstanceType)
+			unpriced += int(bool1(i >= len(order.types)-order.unpriced))
+		}
+	}
+	return types, unpriced
 }
 
 // heldRequirements confines a node that holds reservations to them.

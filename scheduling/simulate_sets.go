@@ -16,7 +16,16 @@ type reqSet struct {
 	domains map[*domainTable]bitset
 	// options are, by template, what can be bought under the set.
 	options []bitset
+	// byPrice are, by template, all types in the order of their price.
+	byPrice []priceOrder
 	passes  map[int32]bool // by node filter and template
+}
+
+// priceOrder lists types, as indexes into template.types, by the price of their
+// cheapest offering; the last unpriced of them have none.
+type priceOrder struct {
+	types    []int32
+	unpriced int
 }
 
 // setTable interns the sets of one workspace.
@@ -62,6 +71,7 @@ func (t *setTable) intern(reqs Requirements) *reqSet {
 		reqs: reqs, minValues: reqs.HasMinValues(),
 		with: map[int32]*reqSet{}, narrowed: map[string]*reqSet{},
 		options: make([]bitset, len(t.s.templates)),
+		byPrice: make([]priceOrder, len(t.s.templates)),
 	}
 	t.byKey[key] = set
 	return set
@@ -131,6 +141,26 @@ func (t *setTable) buyable(set *reqSet, tmpl *template) bitset {
 	}
 	set.options[tmpl.id] = options
 	return options
+}
+
+// priced orders the types of the template by price under the set.
+func (t *setTable) priced(set *reqSet, tmpl *template) priceOrder {
+	if known := set.byPrice[tmpl.id]; known.types != nil {
+		return known
+	}
+	types := make([]*InstanceType, len(tmpl.types))
+	index := make(map[*InstanceType]int32, len(tmpl.types))
+	for i := range tmpl.types {
+		types[i] = tmpl.types[i].InstanceType
+		index[types[i]] = int32(i)
+	}
+	sorted, unpriced := t.s.opts.Demand(set.reqs).SortByPrice(types)
+	order := priceOrder{types: make([]int32, len(sorted)), unpriced: unpriced}
+	for i, typ := range sorted {
+		order.types[i] = index[typ]
+	}
+	set.byPrice[tmpl.id] = order
+	return order
 }
 
 // counted reports whether a spread constraint's filter counts pods on a node

@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"slices"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -19,12 +20,15 @@ type podClass struct {
 	stages []stage
 	// terms are the inverse groups of its required anti-affinity.
 	terms []int32
+	// first remembers, for each stage with and without settling nodes, the first
+	// node that fits while nothing has moved: plus two, 0 while it is not known.
+	first []atomic.Int32
 }
 
 // stage is what a pod of the class asks for after some relaxations.
 type stage struct {
-	id    int32 // counts all stages of the snapshot
-	shape *shape
+	number int // in podClass.stages
+	shape  *shape
 	// links are its topology constraints.
 	links []link
 	// strict decides which domains the pod may be in.
@@ -37,7 +41,6 @@ type classifier struct {
 	byKey    map[string]int32
 	shapes   map[shapeKey]*shape
 	tolerate map[string]int32 // ids of lists of tolerations
-	stages   int32
 	key      []byte
 	names    []string
 }
@@ -72,14 +75,17 @@ func (c *classifier) compile(pod *corev1.Pod, spreads []corev1.TopologySpreadCon
 	for d.relax(s.preferNoSchedule) {
 		class.stages = append(class.stages, c.stage(pod, &d))
 	}
+	for i := range class.stages {
+		class.stages[i].number = i
+	}
+	class.first = make([]atomic.Int32, 2*len(class.stages))
 	return class
 }
 
 func (c *classifier) stage(pod *corev1.Pod, d *podDemand) stage {
 	s := c.snapshot
-	st := stage{id: c.stages, shape: c.shape(d.requirements(), d.tolerations), strict: d.strict()}
+	st := stage{shape: c.shape(d.requirements(), d.tolerations), strict: d.strict()}
 	st.links = s.topology.linksOf(s, pod, d, st.strict)
-	c.stages++
 	return st
 }
 
