@@ -176,17 +176,24 @@ func (f *Fleet) refusals(c *Candidate, m Method, first bool) []Reason {
 	return all
 }
 
+// disruptable: nothing about the node or its pods keeps it from graceful
+// disruption, whatever the methods and its pool say.
+func (f *Fleet) disruptable(c *Candidate) bool {
+	return len(c.blocked) == 0 && f.passes(c, nodeChecks)
+}
+
 // eligible is whether there are no refusals, without wording them.
 func (f *Fleet) eligible(c *Candidate, m Method) bool {
-	passes := func(checks []check) bool {
-		for i := range checks {
-			if checks[i].refuses(f, c) {
-				return false
-			}
+	return f.passes(c, nodeChecks) && (len(c.blocked) == 0 || overlooksPods(c, m)) && f.passes(c, m.checks())
+}
+
+func (f *Fleet) passes(c *Candidate, checks []check) bool {
+	for i := range checks {
+		if checks[i].refuses(f, c) {
+			return false
 		}
-		return true
 	}
-	return passes(nodeChecks) && (len(c.blocked) == 0 || overlooksPods(c, m)) && passes(m.checks())
+	return true
 }
 
 // overlooksPods: the grace period of the claim, not of its pool, decides.

@@ -223,13 +223,18 @@ func (f *Fleet) count(c *Candidate) {
 			}
 		}
 	}
-	if c.pool != nil && c.facts.Node != nil {
+	switch {
+	case c.pool == nil:
+	case f.disruptable(c):
+		c.pool.disruption += c.RescheduleDisruptionCost
+	default:
 		c.pool.disruption += wholeDisruptionCost(c.facts.Pods)
 	}
 }
 
-// wholeDisruptionCost is a node's share in the disruption of its pool. Unlike
-// [RescheduleDisruptionCost] it counts mirror pods and terminating ones.
+// wholeDisruptionCost is the share in the disruption of its pool of a node that
+// can't be disrupted. Unlike [RescheduleDisruptionCost], which counts for the
+// others, it counts mirror pods and terminating ones.
 func wholeDisruptionCost(pods []*corev1.Pod) float64 {
 	sum := 1.0
 	for _, pod := range pods {
@@ -264,14 +269,16 @@ func (f *Fleet) Eligible(m Method) []*Candidate {
 	return eligible
 }
 
-// Totals returns what the pools of the given candidates cost and what their
-// disruption adds up to, by pool. If no price of a pool's claims is known, the
-// candidates' prices stand in for them. It has no other pools.
-func (f *Fleet) Totals(candidates []*Candidate) map[string]Totals {
+// Totals returns what pools cost and what their disruption adds up to, by pool:
+// only pools with a node that could be disrupted gracefully are in it. If no
+// price of a pool's claims is known, those of these nodes stand in for them.
+func (f *Fleet) Totals() map[string]Totals {
 	totals := map[string]Totals{}
-	for _, c := range candidates {
-		t := totals[c.Pool]
-		totals[c.Pool] = Totals{Cost: t.Cost + c.Price, Disruption: c.pool.disruption}
+	for _, c := range f.candidates {
+		if f.disruptable(c) {
+			t := totals[c.Pool]
+			totals[c.Pool] = Totals{Cost: t.Cost + c.Price, Disruption: c.pool.disruption}
+		}
 	}
 	for name, t := range totals {
 		if cost := f.pools[name].cost; cost != 0 {

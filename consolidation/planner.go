@@ -2,6 +2,7 @@ package consolidation
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/node-disruption/disruption/scheduling"
@@ -71,13 +72,13 @@ type Planner struct {
 // cluster.
 func NewPlanner(fleet *Fleet, simulator Simulator, options Options) *Planner {
 	p := &Planner{fleet: fleet, simulator: simulator, options: options, underutilized: fleet.Eligible(MethodSingle)}
-	p.pools = fleet.scorePools(p.underutilized)
+	p.pools = fleet.scorePools()
 	return p
 }
 
-// scorePools: a pool without a candidate has no totals.
-func (f *Fleet) scorePools(candidates []*Candidate) map[string]ScorePool {
-	totals := f.Totals(candidates)
+// scorePools: a pool without a node that could go has no totals.
+func (f *Fleet) scorePools() map[string]ScorePool {
+	totals := f.Totals()
 	pools := make(map[string]ScorePool, len(f.pools))
 	for name, p := range f.pools {
 		score := ScorePool{Policy: p.Policy, K: p.BalancedK}
@@ -88,6 +89,9 @@ func (f *Fleet) scorePools(candidates []*Candidate) map[string]ScorePool {
 	}
 	return pools
 }
+
+// ScorePools returns what scores each pool by name. The map is the caller's.
+func (p *Planner) ScorePools() map[string]ScorePool { return maps.Clone(p.pools) }
 
 // Fleet returns what the planner looks at.
 func (p *Planner) Fleet() *Fleet { return p.fleet }

@@ -1,0 +1,46 @@
+package disruption
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/node-disruption/disruption/scheduling"
+)
+
+// Cluster is the facts of one pass. All of it but Now and Nodes is optional; no
+// order matters. The library reads it and never writes to it.
+//
+// Nodes pair with claims by provider id. A node without a claim is unmanaged: it
+// takes pods but is never disrupted. A claim with a provider id but no node yet
+// is a destination.
+type Cluster struct {
+	// Now is the instant of the decision.
+	Now time.Time
+
+	NodePools  []*NodePool
+	NodeClaims []*NodeClaim
+
+	Nodes                  []*corev1.Node
+	Pods                   []*corev1.Pod
+	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget
+	DaemonSets             []*appsv1.DaemonSet
+	PersistentVolumeClaims []*corev1.PersistentVolumeClaim
+	PersistentVolumes      []*corev1.PersistentVolume
+	StorageClasses         []*storagev1.StorageClass
+	CSINodes               []*storagev1.CSINode
+	VolumeAttachments      []*storagev1.VolumeAttachment
+	Namespaces             []*corev1.Namespace
+
+	// Catalog is what the pools may launch, and at which prices. Without it
+	// no node is a candidate, as Karpenter can't tell what its nodes are.
+	Catalog scheduling.Catalog
+
+	// Nominated names nodes that were chosen for a pending pod a moment ago;
+	// InMove names nodes that a running move is about to delete. Neither kind is
+	// a candidate.
+	Nominated, InMove []string
+}

@@ -1,0 +1,47 @@
+package disruption
+
+import (
+	"github.com/node-disruption/disruption/consolidation"
+	"github.com/node-disruption/disruption/scheduling"
+)
+
+// Options of a pass. The zero value is Karpenter v1.14 with its defaults.
+type Options struct {
+	// Domain of the labels and annotations; "" is karpenter.sh.
+	Domain string
+	// ReservationLabel is the provider's label for the id of a capacity
+	// reservation, "" if it has none.
+	ReservationLabel string
+	// SpotToSpot lets consolidation replace spot nodes by cheaper spot nodes: the
+	// feature gate SpotToSpotConsolidation, off by default.
+	SpotToSpot bool
+	// MinValues says what happens when a pool's minValues can't be met.
+	MinValues scheduling.MinValuesPolicy
+	// AllowResourceClaims lets pods with resource claims (DRA) be placed as if
+	// they had none; by default they keep their node from moving.
+	AllowResourceClaims bool
+
+	// Methods, in the order in which they are asked; nil means [Methods]. The
+	// first that finds a move ends the pass.
+	Methods []consolidation.Method
+	// AllMethods asks every method, each on the cluster as it is: a report of
+	// what the later ones would do. Plan.Moves is the same as without it.
+	AllMethods bool
+	// SkipUnlaunched makes the pass empty while any claim has no provider id yet,
+	// as Karpenter does. By default the plan only says so.
+	SkipUnlaunched bool
+	// NotReached names the pools of which the last pass saw no candidate before it
+	// was interrupted: their nodes come first now. See Plan.NotReached.
+	NotReached []string
+	// Workers is how many goroutines judge single nodes; 0 and 1 mean none but the
+	// caller's. The plan does not depend on it.
+	Workers int
+}
+
+// Methods are Karpenter's, in its order.
+func Methods() []consolidation.Method {
+	return []consolidation.Method{
+		consolidation.MethodEmpty, consolidation.MethodStaticDrift, consolidation.MethodDrift,
+		consolidation.MethodMulti, consolidation.MethodSingle,
+	}
+}

@@ -1,0 +1,5 @@
+package disruption_test
+
+import "os"
+
+func writeFile(path, content string) error { return os.WriteFile(path, []byte(content), 0o600) }
