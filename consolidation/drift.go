@@ -1,70 +1,83 @@
 package consolidation
 
 import (
-	"math"
-	"slices"
-
+	"github.com/node-disruption/disruption/drift"
 	"github.com/node-disruption/disruption/scheduling"
 )
 
-// Drift replaces the first drifted node whose pods can all be placed: nodes
-// without pods that must move come first, then the oldest drift, ties by name.
-//
-// Karpenter v1.14 asks for no price here, takes as many new nodes as it needs,
-// and puts pods on nodes that have not settled yet. A node stays if the budgets
-// of its pool for reason Drifted allow nothing.
+// Drift replaces the first drifted node whose pods can all be placed, by the
+// rules of [drift.Propose]: no price is asked, any number of new nodes may come.
 func (p *Planner) Drift(allowed Allowed) Outcome {
 	s := p.search(MethodDrift, allowed)
-	for _, c := range byDrift(p.fleet.Eligible(MethodDrift)) {
-		switch {
-		case len(s.Moves) > 0:
-			s.stay(c, notFirst(c, s.Moves[0]))
-		case s.Failure != nil || s.tired():
-			s.stay(c, notReached(c, "the search ended early"))
-		case s.left[c.Pool] <= 0:
-			s.stay(c, budgetSpent(s.Method, c))
-		default:
-			s.drift(c)
-		}
-	}
+	options := p.options.Drift
+	options.Explain = options.Explain || p.options.Explain
+	s.adopt(drift.Propose(driftCandidates(p.fleet.Eligible(MethodDrift)), s.left, counting{s}, options))
 	return s.done()
 }
 
-func byDrift(candidates []*Candidate) []*Candidate {
-	pods := func(c *Candidate) int { return min(1, len(c.Reschedulable)) }
-	slices.SortFunc(candidates, func(a, b *Candidate) int {
-		if d := pods(a) - pods(b); d != 0 {
-			return d
-		}
-		if d := a.facts.Claim.Drifted.Compare(*b.facts.Claim.Drifted); d != 0 {
-			return d
-		}
-		return compareNames(a.Name, b.Name)
-	})
-	return candidates
+// StaticDrift replaces drifted nodes of static pools one for one, by the rules of
+// [drift.ProposeStatic]: nothing is simulated, no instance type is chosen.
+func (p *Planner) StaticDrift(allowed Allowed) Outcome {
+	s := p.search(MethodStaticDrift, allowed)
+	byPool := map[string][]*Candidate{}
+	for _, c := range p.fleet.Eligible(MethodStaticDrift) {
+		byPool[c.Pool] = append(byPool[c.Pool], c)
+	}
+	var pools []drift.StaticPool
+	for name, candidates := range byPool {
+		pool := p.fleet.pools[name]
+		pools = append(pools, drift.StaticPool{
+			Name: name, Replicas: *pool.Replicas, NodeLimit: pool.NodeLimit,
+			Running: pool.active, Deleting: pool.deleting, Pending: pool.inMove,
+			Allowed: s.left[name], Drifted: driftCandidates(candidates),
+		})
+	}
+	s.adopt(drift.ProposeStatic(pools, p.options.StaticDrift))
+	return s.done()
 }
 
-// drift takes the candidate if its pods can be placed.
-func (s *search) drift(c *Candidate) {
-	m := newMove(s.Method, []*Candidate{c})
-	result := s.simulate(m.Nodes, scheduling.Request{})
-	s.Simulations++
-	m.Placements = result.Placements
-	switch {
-	case result.NoPools:
-		m.refuse(reason(NoPools, nil, "no node pool can open a node"))
-		s.Failure = &m.Reasons[0]
-	case !result.AllRunningPlaced():
-		m.refuse(unplaced(&result))
-	default:
-		s.substitute(m, result.NewNodes)
-		if s.guard(m); m.Allowed() {
-			s.Moves = []*Move{m}
-			return
+// counting is the search's simulator, as drift asks it.
+type counting struct{ *search }
+
+// Simulate implements [drift.Simulator].
+func (c counting) Simulate(request scheduling.Request) scheduling.Result {
+	if c.tired() {
+		return scheduling.Result{Truncated: true}
+	}
+	c.Simulations++
+	return c.simulate(request.Remove, request)
+}
+
+func driftCandidates(candidates []*Candidate) []drift.Candidate {
+	list := make([]drift.Candidate, len(candidates))
+	for i, c := range candidates {
+		claim := c.facts.Claim
+		list[i] = drift.Candidate{
+			Node: c.Name, Claim: claim.Name, Pool: c.Pool,
+			Reason: drift.Reason(claim.DriftReason), DriftedSince: *claim.Drifted,
+			ReschedulablePods: len(c.Reschedulable),
+			HasGracePeriod:    claim.TerminationGracePeriod != nil,
 		}
 	}
-	s.Rejected = append(s.Rejected, m)
-	s.stay(c, m.Reasons...)
+	return list
+}
+
+// adopt takes over what drift decided.
+func (s *search) adopt(plan drift.Plan) {
+	for i := range plan.Moves {
+		move := &plan.Moves[i]
+		c := s.fleet.byName[move.Candidate.Node]
+		m := newMove(s.Method, []*Candidate{c})
+		m.Placements, m.TerminateFirst = move.Placements, move.TerminateFirst
+		if s.Method == MethodStaticDrift {
+			move.Replacements[0].Requirements = c.pool.Requirements
+		}
+		s.substitute(m, move.Replacements)
+		s.Moves = append(s.Moves, m)
+	}
+	for i := range plan.Skipped {
+		s.skip(&plan.Skipped[i])
+	}
 }
 
 // substitute makes m a move with these new nodes, whatever they cost.
@@ -78,54 +91,47 @@ func (p *Planner) substitute(m *Move, nodes []scheduling.NewNode) {
 	}
 }
 
-// StaticDrift replaces drifted nodes of static pools one for one, each by a move
-// of its own and by a node of the same template; nothing is simulated and no
-// instance type is chosen.
-//
-// A pool gives as many as its budgets and its node limit allow: the limit counts
-// the claims it has, those that are going included. It gives none while more of
-// them are active or on their way out by a move than it has replicas.
-func (p *Planner) StaticDrift(allowed Allowed) Outcome {
-	s := p.search(MethodStaticDrift, allowed)
-	headroom := map[string]int{}
-	for _, c := range p.fleet.candidates {
-		if !p.fleet.eligible(c, MethodStaticDrift) {
-			continue
+// skip notes why a drifted node is not taken.
+func (s *search) skip(skipped *drift.Skipped) {
+	c := s.fleet.byName[skipped.Node]
+	why := reason(driftCode(skipped.Code), []string{object("NodePool", c.Pool)}, "%s", skipped.Detail)
+	switch skipped.Code {
+	case drift.CodeNoPools:
+		s.Failure = &why
+	case drift.CodeUnplaced, drift.CodeTooMany:
+		m := newMove(s.Method, []*Candidate{c})
+		m.Placements = skipped.Placements
+		if len(skipped.Placements) > 0 {
+			why = unplaced(&scheduling.Result{Placements: skipped.Placements})
+		} else if s.Interrupted {
+			why = notReached(c, "the search was interrupted")
 		}
-		if _, known := headroom[c.Pool]; !known {
-			headroom[c.Pool] = c.pool.headroom()
-		}
-		switch pool := []string{object("NodePool", c.Pool)}; {
-		case c.pool.active+c.pool.inMove > *c.pool.Replicas:
-			s.stay(c, reason(ReplicasExceeded, pool, "node pool %s has %d nodes for %d replicas, so replacements are still under way", c.Pool, c.pool.active+c.pool.inMove, *c.pool.Replicas))
-		case s.left[c.Pool] <= 0:
-			s.stay(c, budgetSpent(s.Method, c))
-		case headroom[c.Pool] <= 0:
-			s.stay(c, reason(NodeLimit, pool, "the limit of node pool %s leaves no room for another node", c.Pool))
-		default:
-			if m := s.replaceStatic(c); m.Allowed() {
-				s.left[c.Pool]--
-				headroom[c.Pool]--
-				s.Moves = append(s.Moves, m)
-			} else {
-				s.stay(c, m.Reasons...)
-			}
-		}
+		m.refuse(why)
+		s.Rejected = append(s.Rejected, m)
 	}
-	return s.done()
+	s.stay(c, why)
 }
 
-// headroom is how many claims the node limit leaves.
-func (p *pool) headroom() int {
-	if p.NodeLimit == nil {
-		return math.MaxInt
+func driftCode(code drift.Code) Code {
+	switch code {
+	case drift.CodePodsBlock:
+		return PodDoNotDisrupt
+	case drift.CodeBudget:
+		return BudgetSpent
+	case drift.CodeGate:
+		return RolloutGate
+	case drift.CodeUnplaced:
+		return PodsUnplaced
+	case drift.CodeTooMany:
+		return TooManyNewNodes
+	case drift.CodeNoPools:
+		return NoPools
+	case drift.CodeReplicas:
+		return ReplicasExceeded
+	case drift.CodeNoHeadroom:
+		return NodeLimit
+	case drift.CodeReplicasMissing:
+		return ReplicasMissing
 	}
-	return *p.NodeLimit - p.active - p.deleting - p.inMove
-}
-
-func (s *search) replaceStatic(c *Candidate) *Move {
-	m := newMove(s.Method, []*Candidate{c})
-	s.substitute(m, []scheduling.NewNode{{Pool: c.Pool, Requirements: c.pool.Requirements}})
-	s.guard(m)
-	return m
+	return NotReached
 }

@@ -23,6 +23,9 @@ type Move struct {
 	Nodes []string `json:"nodes"`
 	// Replacements to launch before the nodes go.
 	Replacements []Replacement `json:"replacements,omitempty"`
+	// TerminateFirst: the nodes go before their replacements are launched, since
+	// a static pool has no room for one more.
+	TerminateFirst bool `json:"terminateFirst,omitempty"`
 	// Price of the nodes per hour, the sum of their offerings'.
 	Price float64 `json:"price"`
 	// Savings per hour: Price less the cheapest available offering of the first

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/node-disruption/disruption/drift"
 	"github.com/node-disruption/disruption/scheduling"
 )
 
@@ -26,6 +27,9 @@ type Options struct {
 	Scheduling scheduling.Options
 	// SpotToSpot lets spot nodes be replaced by cheaper spot nodes.
 	SpotToSpot bool
+	// Drift and StaticDrift are how the methods of these names go about it.
+	Drift       drift.MoveOptions
+	StaticDrift drift.StaticOptions
 	// DeleteOnly refuses consolidation that needs a replacement.
 	DeleteOnly bool
 	// MaxSimulations bounds each call of a method; 0 means no bound. Multi and

@@ -66,6 +66,8 @@ const (
 	NotChosen        Code = "NotChosen"
 	ReplicasExceeded Code = "ReplicasExceeded"
 	NodeLimit        Code = "NodeLimit"
+	ReplicasMissing  Code = "ReplicasMissing"
+	RolloutGate      Code = "RolloutGate"
 	TooFewCandidates Code = "TooFewCandidates"
 )
 

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/node-disruption/disruption"
 	"github.com/node-disruption/disruption/consolidation"
+	"github.com/node-disruption/disruption/scheduling"
 )
 
 // methodAnswer is what one method says about a recorded cluster.
@@ -137,6 +139,9 @@ func (r recorder) compare(method consolidation.Method, want methodAnswer) string
 		add("blocked", diff(blocked, keysOf(want.Blocked)))
 		add("unconsolidatable", diff(unconsolidatable, keysOf(want.Unconsolidatable)))
 	}
+	if want.PodErrors != nil && !want.EventsNondeterministic {
+		add("podErrors", diff(podErrors(outcome), want.PodErrors))
+	}
 	got := r.commands(outcome.Moves, want.PlacementsNondeterministic)
 	add("commands", closestCommands(got, want))
 	return strings.Join(all, "\n")
@@ -205,6 +210,21 @@ func (r recorder) refused(method consolidation.Method, outcome consolidation.Out
 	slices.Sort(blocked)
 	slices.Sort(unconsolidatable)
 	return blocked, unconsolidatable
+}
+
+// podErrors are the pods of each rejected move that would find no place. Nodes
+// with five or more of them were not recorded.
+func podErrors(outcome consolidation.Outcome) map[string][]string {
+	out := map[string][]string{}
+	for _, m := range outcome.Rejected {
+		for i := range m.Placements {
+			if p := &m.Placements[i]; p.Origin != scheduling.FromPending && !p.Placed() {
+				out[m.Nodes[0]] = append(out[m.Nodes[0]], podName(p.Pod))
+			}
+		}
+	}
+	maps.DeleteFunc(out, func(_ string, pods []string) bool { return len(pods) >= 5 })
+	return out
 }
 
 func keysOf(m map[string]string) []string {
