@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -30,9 +31,9 @@ func invalidFinding(i int, b Budget, err *field.Error) Finding {
 		f.Code, f.Fix = NeverFires, "write a date that exists"
 		return f
 	}
-	f.Code, f.Fix = InvalidSchedule, "write five cron fields; until then no node of the pool is disrupted, for no reason"
+	f.Code, f.Fix = InvalidSchedule, "write five cron fields; until then no node of the pool is disrupted, whatever the reason"
 	if fixed := cronFix(b.schedule()); fixed != "" {
-		f.Fix = fmt.Sprintf("write %q; until then no node of the pool is disrupted, for no reason", fixed)
+		f.Fix = fmt.Sprintf("write %q; until then no node of the pool is disrupted, whatever the reason", fixed)
 	}
 	return f
 }
@@ -114,9 +115,31 @@ func (l *linter) lintLocalTime(i int, c *compiled) {
 	if summer == l.localHours(w, clock{}, time.July) && summer == winter {
 		return
 	}
-	l.add(Finding{Code: LooksLikeLocalTime, Severity: SeverityInfo, Budgets: []int{i},
-		Message: fmt.Sprintf("budgets[%d] (%s) looks like office hours, but Karpenter's schedules are in UTC: in %s it is open %s", i, c.text, l.options.TimeZone, when),
+	l.add(Finding{Code: LooksLikeLocalTime, Severity: SeverityInfo, Budgets: []int{i}, Instead: l.insteadOfLocal(i, zone),
+		Message: fmt.Sprintf("budgets[%d] (%s) looks like office hours, but Karpenter's schedules are in UTC: in %s it is active %s", i, c.text, l.options.TimeZone, when),
 		Fix:     "shift the schedule, and make it long enough for summer and winter time"})
+}
+
+// insteadOfLocal moves a window in which no node may go so that, in UTC, it
+// holds the same hours of another clock all year, if it then begins and ends on the same day still.
+func (l *linter) insteadOfLocal(i int, c clock) []Budget {
+	w := l.set.budgets[i].window
+	if l.set.budgets[i].limit(l.size()) > 0 {
+		return nil
+	}
+	begin, end := int64(secondsPerDay), int64(0)
+	for _, month := range []time.Month{time.January, time.July} {
+		_, offset := time.Date(l.from.Year(), month, 15, 12, 0, 0, 0, time.UTC).In(c.zone).Zone()
+		begin = min(begin, w.schedule.first-int64(offset))
+		end = max(end, w.schedule.first-int64(offset)+w.seconds)
+	}
+	if begin < 0 || end > secondsPerDay {
+		return nil
+	}
+	text := fmt.Sprintf("%d %d * %s %s", begin%3600/60, begin/3600, monthField(w.schedule.months), weekdayField(w.schedule.dow))
+	instead := cloneAll(l.budgets)
+	instead[i].Schedule, instead[i].Duration = &text, &metav1.Duration{Duration: time.Duration(end-begin) * time.Second}
+	return instead
 }
 
 // looksLikeOffice reports whether a window opens once a day between 6 and 11, on

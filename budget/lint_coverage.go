@@ -33,59 +33,101 @@ func (l *linter) lintCoverage() {
 // unlimited is the time of a year in which nothing limits a reason.
 type unlimited struct {
 	total time.Duration
-	// others is whether some scheduled budget, not about the reason, is active
-	// all through that time.
-	others bool
+	// others are the scheduled budgets, none about the reason, that are active
+	// in it; nil if there is none at some of the time.
+	others []int
 }
 
 func (l *linter) gap(reason Reason) unlimited {
-	gap := unlimited{others: true}
+	var gap unlimited
+	between := true
+	others := make([]bool, len(l.budgets))
 	for _, state := range l.states {
-		covered, others := false, false
+		covered, other := false, false
 		for i, open := range state.open {
-			if open {
-				covered = covered || l.budgets[i].appliesTo(reason)
-				others = others || l.budgets[i].scheduled()
-			}
+			covered = covered || open && l.budgets[i].appliesTo(reason)
+			other = other || open && l.budgets[i].scheduled()
 		}
-		if !covered {
-			gap.total += state.total
-			gap.others = gap.others && others
+		if covered {
+			continue
+		}
+		gap.total += state.total
+		between = between && other
+		for i, open := range state.open {
+			others[i] = others[i] || open && l.budgets[i].scheduled()
+		}
+	}
+	for i, other := range others {
+		if other && between {
+			gap.others = append(gap.others, i)
 		}
 	}
 	return gap
 }
 
 func (l *linter) reportGap(reason Reason, gap unlimited) {
-	f := Finding{Code: UnlimitedOutsideWindow, Severity: SeverityWarning, Reason: reason, Fix: "add a budget without a schedule that is the limit at all other times"}
+	f := Finding{Code: UnlimitedOutsideWindow, Severity: SeverityWarning, Reason: reason, Budgets: l.about(reason)}
+	share := fmt.Sprintf("%.1f%% of the time, as from %s", float64(gap.total)/float64(l.to.Sub(l.from))*100, l.firstGap(reason))
+	if len(gap.others) > 0 {
+		f.Code, f.Fix = ReasonGap, fmt.Sprintf("add %s to the budgets that are active then", reason)
+		f.Message = fmt.Sprintf("some budget is active at all times, but none that is about %s for %s", reason, share)
+		f.Instead = l.withReason(reason, gap.others)
+	} else {
+		f.Fix = "add a budget without a schedule that is the limit at all other times"
+		f.Message = fmt.Sprintf("a window limits nothing outside of itself: %s has no limit for %s", reason, share)
+		f.Instead = l.insteadOfGap(f.Budgets)
+	}
+	l.add(f)
+}
+
+// about lists the budgets that are about a reason.
+func (l *linter) about(reason Reason) []int {
+	var about []int
 	for i, b := range l.budgets {
 		if b.appliesTo(reason) {
-			f.Budgets = append(f.Budgets, i)
+			about = append(about, i)
 		}
 	}
-	share := float64(gap.total) / float64(l.to.Sub(l.from)) * 100
-	f.Message = fmt.Sprintf("outside of its windows nothing limits %s, which is %.1f%% of the time, as from %s", reason, share, l.firstGap(reason))
-	if gap.others {
-		f.Code, f.Fix = ReasonGap, fmt.Sprintf("add %s to the budget that is active then", reason)
-		f.Message = fmt.Sprintf("there are budgets for other reasons at all times, but at times nothing limits %s, which is %.1f%% of the time, as from %s", reason, share, l.firstGap(reason))
+	return about
+}
+
+// withReason adds a reason to some of the budgets.
+func (l *linter) withReason(reason Reason, to []int) []Budget {
+	all := cloneAll(l.budgets)
+	for _, i := range to {
+		all[i].Reasons = append(all[i].Reasons, reason)
 	}
-	f.Instead = l.insteadOfGap(reason, f.Budgets)
-	l.add(f)
+	return all
 }
 
 // insteadOfGap proposes what was most likely meant: windows in which nodes may
 // go are an "only then", and beside windows in which they may not the default
 // of 10% goes on.
-func (l *linter) insteadOfGap(reason Reason, involved []int) []Budget {
-	reasons := l.commonReasons(reason, involved)
-	open := slices.DeleteFunc(slices.Clone(involved), func(i int) bool { return l.set.budgets[i].limit(l.size()) <= 0 })
-	if len(open) == 0 {
+func (l *linter) insteadOfGap(involved []int) []Budget {
+	reasons := l.gapReasons(involved)
+	closed := func(i int) bool { return l.set.budgets[i].limit(l.size()) <= 0 }
+	if !slices.ContainsFunc(involved, func(i int) bool { return !closed(i) }) {
 		return append(cloneAll(l.budgets), Budget{Nodes: "10%", Reasons: reasons})
 	}
 	if pauses := l.pauses(involved, reasons); len(pauses) > 0 {
 		return append(cloneAll(l.budgets), pauses...)
 	}
 	return nil
+}
+
+// gapReasons are the reasons that have a gap and the same budgets; nil if these
+// are all reasons there are.
+func (l *linter) gapReasons(involved []int) []Reason {
+	var reasons []Reason
+	for _, reason := range Reasons() {
+		if slices.Equal(l.about(reason), involved) && l.gap(reason).total > 0 {
+			reasons = append(reasons, reason)
+		}
+	}
+	if len(reasons) == len(Reasons()) {
+		return nil
+	}
+	return reasons
 }
 
 // pauses allow nothing at times when none of the given budgets is active.
@@ -100,18 +142,6 @@ func (l *linter) pauses(budgets []int, reasons []Reason) []Budget {
 		return nil
 	}
 	return zeroBudgets(pausesBetween(windows), windows[0].zone, reasons)
-}
-
-// commonReasons are the reasons that all the given budgets name, or just the
-// one given if they differ.
-func (l *linter) commonReasons(reason Reason, budgets []int) []Reason {
-	first := l.budgets[budgets[0]].Reasons
-	for _, i := range budgets {
-		if !slices.Equal(l.budgets[i].Reasons, first) {
-			return []Reason{reason}
-		}
-	}
-	return slices.Clone(first)
 }
 
 func cloneAll(budgets []Budget) []Budget {

@@ -203,3 +203,24 @@ func TestLintOfPublishedConfigurations(t *testing.T) {
 		})
 	}
 }
+
+// What a finding proposes is valid, and cures it.
+func TestProposalsCureTheirFinding(t *testing.T) {
+	proposals := 0
+	from := at(t, "Mon 2026-08-24 00:00")
+	for _, s := range sources() {
+		options := budget.LintOptions{Nodes: s.nodes, TimeZone: "Europe/Berlin"}
+		for _, f := range budget.Lint(s.budgets, from, options) {
+			if f.Instead == nil || f.Code == budget.LooksLikeLocalTime {
+				continue // whose hours they are can't be told afterwards either
+			}
+			proposals++
+			require.Empty(t, budget.Validate(f.Instead, nil), s.name)
+			for _, again := range budget.Lint(f.Instead, from, options) {
+				same := again.Code == f.Code && again.Reason == f.Reason
+				require.False(t, same, "%s: %s comes back: %s", s.name, f.Code, again.Message)
+			}
+		}
+	}
+	require.Greater(t, proposals, 10)
+}

@@ -1,0 +1,155 @@
+// Calendar draws what the disruption budgets of a NodePool allow, hour by hour:
+// how many nodes may be disrupted, per reason. Underneath it lists what is
+// wrong with the budgets and what to write instead.
+//
+//	kubectl get nodepools -o yaml | go run ./examples/calendar -f -
+//
+// Without -f it draws a sample: weekend-only budgets, as many people have
+// written them, which never allow anything.
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/node-disruption/disruption/budget"
+)
+
+//go:embed sample.yaml
+var sample []byte
+
+func main() {
+	os.Exit(run(os.Args[1:], time.Now(), os.Stdin, os.Stdout, os.Stderr))
+}
+
+// config is the command line.
+type config struct {
+	file     string
+	svg      string
+	size     int
+	zone     *time.Location
+	from, to time.Time
+	color    bool
+}
+
+func run(args []string, now time.Time, stdin io.Reader, stdout, stderr io.Writer) int {
+	c, err := parseFlags(args, now, stderr)
+	if err == flag.ErrHelp {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "calendar:", err)
+		return 2
+	}
+	if err := c.draw(stdin, stdout); err != nil {
+		fmt.Fprintln(stderr, "calendar:", err)
+		return 1
+	}
+	return 0
+}
+
+func parseFlags(args []string, now time.Time, stderr io.Writer) (config, error) {
+	var c config
+	flags := flag.NewFlagSet("calendar", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&c.file, "f", "", "`file` with NodePools, YAML or JSON; - reads standard input (default: a sample)")
+	flags.StringVar(&c.svg, "svg", "", "draw to this `file` as SVG as well")
+	flags.IntVar(&c.size, "nodes", 0, "size of the pool that percentages are taken of (default: from its status, else 10)")
+	zone := flags.String("tz", "UTC", "time `zone` to show, as in Europe/Berlin")
+	from := flags.String("from", "", "first `day`, as in 2026-08-24 (default: Monday of this week)")
+	to := flags.String("to", "", "last `day` (default: six days later)")
+	color := flags.String("color", "auto", "color the picture: auto, always or never")
+	if err := flags.Parse(args); err != nil {
+		return c, err
+	}
+	var err error
+	if c.zone, err = time.LoadLocation(*zone); err != nil {
+		return c, fmt.Errorf("-tz: %w", err)
+	}
+	c.color = *color == "always" || *color == "auto" && isTerminal()
+	return c, c.parseDays(*from, *to, now)
+}
+
+// parseDays sets the span: whole days in the zone that is shown.
+func (c *config) parseDays(from, to string, now time.Time) error {
+	now = now.In(c.zone)
+	monday := now.Day() - (int(now.Weekday())+6)%7
+	c.from = time.Date(now.Year(), now.Month(), monday, 0, 0, 0, 0, c.zone)
+	var err error
+	if from != "" {
+		if c.from, err = time.ParseInLocation(time.DateOnly, from, c.zone); err != nil {
+			return fmt.Errorf("-from: want a day as in 2026-08-24: %w", err)
+		}
+	}
+	c.to = c.from.AddDate(0, 0, 7)
+	if to != "" {
+		last, err := time.ParseInLocation(time.DateOnly, to, c.zone)
+		if err != nil {
+			return fmt.Errorf("-to: want a day as in 2026-08-30: %w", err)
+		}
+		c.to = last.AddDate(0, 0, 1)
+	}
+	if days := c.to.Sub(c.from).Hours() / 24; days < 0.5 || days > 370 {
+		return fmt.Errorf("from %s to %s: want one day to a year", c.from.Format(time.DateOnly), to)
+	}
+	return nil
+}
+
+// isTerminal reports whether standard output is a terminal that takes colors.
+func isTerminal() bool {
+	info, err := os.Stdout.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == ""
+}
+
+// draw reads the pools and draws each.
+func (c config) draw(stdin io.Reader, stdout io.Writer) error {
+	pools, err := c.read(stdin)
+	if err != nil {
+		return err
+	}
+	var pictures []picture
+	for i, p := range pools {
+		if i > 0 {
+			fmt.Fprintln(stdout)
+		}
+		pic := newPicture(c, p)
+		pictures = append(pictures, pic)
+		if err := pic.print(stdout, c.color); err != nil {
+			return err
+		}
+	}
+	if c.svg == "" {
+		return nil
+	}
+	var out bytes.Buffer
+	writeSVG(&out, pictures)
+	if err := os.WriteFile(c.svg, out.Bytes(), 0o644); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "\ndrawn to %s\n", c.svg)
+	return err
+}
+
+func (c config) read(stdin io.Reader) ([]pool, error) {
+	switch c.file {
+	case "":
+		return decode("the sample", bytes.NewReader(sample), c.size)
+	case "-":
+		return decode("standard input", stdin, c.size)
+	}
+	f, err := os.Open(c.file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return decode(c.file, f, c.size)
+}
+
+// reasons are drawn in this order.
+func reasons() []budget.Reason { return budget.Reasons() }

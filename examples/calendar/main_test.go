@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares got with a file of testdata, or rewrites that.
+func golden(t *testing.T, name string, got []byte) {
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(string(want), string(got)))
+}
+
+func TestPictures(t *testing.T) {
+	for name, args := range map[string][]string{
+		"sample":       {"-from", "2026-08-24"},
+		"pools-berlin": {"-from", "2026-03-27", "-to", "2026-03-30", "-tz", "Europe/Berlin", "-f", "testdata/pools.yaml"},
+		"autumn":       {"-from", "2026-10-25", "-to", "2026-10-25", "-tz", "Europe/Berlin", "-f", "testdata/pools.yaml", "-nodes", "40", "-color", "always"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			svg := filepath.Join(t.TempDir(), "out.svg")
+			code := run(append(args, "-svg", svg), time.Time{}, strings.NewReader(""), &stdout, &stderr)
+			require.Zero(t, code, stderr.String())
+			text, _, _ := strings.Cut(stdout.String(), "\ndrawn to")
+			golden(t, name+".txt", []byte(text))
+			drawn, err := os.ReadFile(svg)
+			require.NoError(t, err)
+			golden(t, name+".svg", drawn)
+		})
+	}
+}
+
+// Without dates it draws the week that now is in, from Monday on.
+func TestDefaultsToThisWeek(t *testing.T) {
+	now := time.Date(2026, 8, 30, 23, 0, 0, 0, time.UTC) // a Sunday
+	c, err := parseFlags(nil, now, &bytes.Buffer{})
+	require.NoError(t, err)
+	require.Equal(t, time.Date(2026, 8, 24, 0, 0, 0, 0, time.UTC), c.from)
+	c, err = parseFlags([]string{"-tz", "Pacific/Auckland"}, now, &bytes.Buffer{})
+	require.NoError(t, err)
+	require.Equal(t, "Mon 31 Aug", c.from.Format("Mon 2 Jan"), "it is Monday there already")
+}
+
+func TestReadsStandardInput(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	in := `{"kind":"NodePool","metadata":{"name":"open"},"spec":{"disruption":{"budgets":[]}}}`
+	require.Zero(t, run([]string{"-f", "-", "-from", "2026-08-24", "-to", "2026-08-24"}, time.Time{}, strings.NewReader(in), &stdout, &stderr))
+	require.Contains(t, stdout.String(), "empty-list")
+	require.Contains(t, stdout.String(), "∞")
+}
+
+func TestBadInputSaysWhatIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		in   string
+		code int
+		want string
+	}{
+		{[]string{"-tz", "Mars"}, "", 2, "unknown time zone Mars"},
+		{[]string{"-from", "monday"}, "", 2, "want a day as in 2026-08-24"},
+		{[]string{"-from", "2026-08-24", "-to", "2026-08-01"}, "", 2, "want one day to a year"},
+		{[]string{"-no-such-flag"}, "", 2, "no-such-flag"},
+		{[]string{"-f", "no-such-file"}, "", 1, "no such file"},
+		{[]string{"-f", "-"}, "kind: ConfigMap", 1, "standard input: holds no NodePool"},
+		{[]string{"-f", "-"}, "{", 1, "standard input"},
+		{[]string{"-f", "-"}, "kind: NodePool\nmetadata: {name: a}\nspec: {disruption: {budgets: [{nodes: '1'}, {nodes: '0', schedule: '@daily', duration: 1d}]}}", 1, "NodePool a: spec.disruption.budgets[1]: "},
+	} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, c.code, run(c.args, time.Time{}, strings.NewReader(c.in), &stdout, &stderr), c.args)
+		require.Contains(t, stderr.String(), c.want)
+	}
+}
