@@ -127,7 +127,7 @@ func (w *workspace) add(rows span, origin Origin) {
 		if origin != FromPending && !row.flags.is(podMoves) {
 			continue
 		}
-		p := movingPod{podRow: row, index: int32(len(w.pods)), class: w.s.pods.classes[row.class], origin: origin, host: -1}
+		p := movingPod{podRow: row, index: int32(len(w.pods)), class: w.s.book.classes[row.class], origin: origin, host: -1}
 		p.exempt = origin == FromDeleting || row.flags.is(podExempt)
 		p.bare = row.volume >= 0 && w.s.volumes.sets[row.volume].unreadable
 		w.pods = append(w.pods, p)
@@ -248,7 +248,7 @@ func (w *workspace) tryHosts(p *movingPod, st *stage) bool {
 // firstHost is the first node that suits pods of the class while nothing has
 // moved, -1 if none does. It is found once: simulations only take room away.
 func (s *Snapshot) firstHost(c *podClass, st *stage, quiet bool, mask bitset) int {
-	memo := &c.first[2*st.number+int(bool1(quiet))]
+	memo := &s.matches.first[2*int(st.id)+int(bool1(quiet))]
 	if known := memo.Load(); known != 0 {
 		return int(known) - 2
 	}
@@ -292,7 +292,7 @@ func (w *workspace) portsFree(h int, ports []hostPort, filled *filledHost) bool 
 		if !row.flags.is(podLives) {
 			continue
 		}
-		if _, clash := firstClash(ports, w.s.pods.classes[row.class].ports); clash {
+		if _, clash := firstClash(ports, w.s.book.classes[row.class].ports); clash {
 			return false
 		}
 	}

@@ -1,6 +1,8 @@
 package scheduling
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,22 +19,21 @@ type Snapshot struct {
 	wellKnown []string
 	cluster   *Cluster
 
+	// book is shared with the snapshots derived from this one.
+	book      *podBook
 	resources resourceTable
 	hosts     hostTable
-	wishes    wishTable
 	pods      podTable
-	topology  topologyTable
+	matches   matchTable
+	topology  topologyState
 	volumes   volumeTable
 	free      *freeTree
 
 	// usable are the pools that can open nodes, in the order they are tried;
 	// templates are those of them that have a type to launch.
-	usable    []*Pool
-	templates []*template
-	// preferNoSchedule: some usable pool has such a taint, so pods are allowed
-	// to tolerate it as the last relaxation.
-	preferNoSchedule bool
-	reservations     reservationTable
+	usable       []*Pool
+	templates    []*template
+	reservations reservationTable
 
 	workspaces sync.Pool
 }
@@ -46,11 +47,9 @@ type Snapshot struct {
 // the snapshot is in use.
 func NewSnapshot(cluster Cluster, opts Options) (*Snapshot, error) {
 	s := &Snapshot{
-		opts:      opts,
-		keys:      annotations.For(opts.Domain),
-		cluster:   &cluster,
-		resources: newSnapshotResources(),
-		wishes:    newWishTable(),
+		opts:    opts,
+		keys:    annotations.For(opts.Domain),
+		cluster: &cluster,
 	}
 	s.wellKnown = append(s.keys.WellKnownLabels(), opts.WellKnownLabels...)
 	pools, errs := checkPools(&cluster)
@@ -60,7 +59,7 @@ func NewSnapshot(cluster Cluster, opts Options) (*Snapshot, error) {
 	}
 	s.hosts = hosts
 	s.compile(&cluster)
-	if err := s.topology.err; err != nil {
+	if err := s.book.topology.err; err != nil {
 		return nil, field.ErrorList{selectorFieldError(err)}.ToAggregate()
 	}
 	return s, nil
@@ -68,12 +67,24 @@ func NewSnapshot(cluster Cluster, opts Options) (*Snapshot, error) {
 
 // compile fills the tables, each from those before it.
 func (s *Snapshot) compile(c *Cluster) {
-	s.topology = newTopologyTable(c.Namespaces, func(r Requirements) *wish { return s.wishes.intern(r, s.hosts.hosts) })
-	s.compilePools(c)
+	s.usable = orderPools(c)
+	s.compileReservations()
+	s.book = newPodBook(c.Namespaces, prefersNoSchedule(s.usable))
 	s.collectPods(c)
 	s.compileVolumes(c)
-	s.compileClasses()
+	for i := range s.pods.rows {
+		row := &s.pods.rows[i]
+		row.class = s.book.classOf(row.pod, s.spreadsOf(row.pod))
+	}
+	s.compileHosts(c)
+}
+
+// compileHosts fills the tables that depend on the nodes; the book is complete.
+func (s *Snapshot) compileHosts(c *Cluster) {
+	s.resources = resourceTable{names: slices.Clone(s.book.resources.names), index: maps.Clone(s.book.resources.index)}
+	s.compileColumns()
 	s.compileTopology()
+	s.compileLimits(c)
 	s.compileFree(c)
 	s.workspaces.New = func() any { return newWorkspace(s) }
 }
@@ -101,44 +112,12 @@ func selectorFieldError(err error) *field.Error {
 	return field.Invalid(field.NewPath("pods").Key(name), field.OmitValueType{}, "label selector: "+bad.err.Error())
 }
 
-// compilePools finds the usable pools and their templates.
-func (s *Snapshot) compilePools(c *Cluster) {
-	s.usable = orderPools(c)
-	for _, p := range s.usable {
-		for _, t := range p.Taints {
-			s.preferNoSchedule = s.preferNoSchedule || t.Effect == corev1.TaintEffectPreferNoSchedule
-		}
-	}
-	s.compileReservations()
-}
-
-// compileClasses gives every pod its class.
-func (s *Snapshot) compileClasses() {
-	classes := newClassifier(s)
-	for i := range s.pods.rows {
-		s.pods.rows[i].class = classes.classOf(s.pods.rows[i].pod)
-	}
-}
-
-// compileTopology counts what the classes ask about.
-func (s *Snapshot) compileTopology() {
-	if len(s.topology.groups) == 0 {
-		return
-	}
-	s.compileDomains()
-	for _, f := range s.topology.filters {
-		s.compileFilter(f)
-	}
-	s.compileLabels()
-	s.compileCounts()
-	for _, class := range s.pods.classes {
-		for i := range class.stages {
-			st := &class.stages[i]
-			for j := range st.links {
-				st.links[j].allowed = st.links[j].group.domains.allowedDomains(st.strict)
-			}
-		}
-	}
+// prefersNoSchedule reports whether a pool has a taint that pods may be allowed
+// to tolerate as their last relaxation.
+func prefersNoSchedule(pools []*Pool) bool {
+	return slices.ContainsFunc(pools, func(p *Pool) bool {
+		return slices.ContainsFunc(p.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
+	})
 }
 
 // compileFree makes the templates and computes what every destination has free
@@ -187,7 +166,7 @@ func (s *Snapshot) usage(host int, used, owed []int64) {
 		if !row.flags.is(podLives) {
 			continue
 		}
-		for _, a := range s.pods.classes[row.class].need {
+		for _, a := range s.book.classes[row.class].need {
 			used[a.resource] = saturate(used[a.resource], a.milli)
 			if row.flags.is(podDaemon) {
 				owed[a.resource] -= a.milli

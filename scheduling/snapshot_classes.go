@@ -1,11 +1,10 @@
 package scheduling
 
 import (
+	"maps"
 	"slices"
-	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // podClass is what pods that schedule alike have in common.
@@ -20,243 +19,135 @@ type podClass struct {
 	stages []stage
 	// terms are the inverse groups of its required anti-affinity.
 	terms []int32
-	// first remembers, for each stage with and without settling nodes, the first
-	// node that fits while nothing has moved: plus two, 0 while it is not known.
-	first []atomic.Int32
 }
 
 // stage is what a pod of the class asks for after some relaxations.
 type stage struct {
-	number int // in podClass.stages
-	shape  *shape
+	id    int32 // counts all stages of the book
+	shape *shape
 	// links are its topology constraints.
 	links []link
 	// strict decides which domains the pod may be in.
 	strict Requirements
 }
 
-// classifier groups pods into classes by the bytes of what matters.
-type classifier struct {
-	snapshot *Snapshot
-	byKey    map[string]int32
-	shapes   map[shapeKey]*shape
-	tolerate map[string]int32 // ids of lists of tolerations
-	key      []byte
-	names    []string
+// wish is an interned set of requirements.
+type wish struct {
+	id   int32
+	reqs Requirements
+}
+
+// shape is what decides, beside room and topology, which nodes a pod can use.
+type shape struct {
+	id          int32
+	wish        *wish
+	tolerations []corev1.Toleration
+}
+
+// podBook holds the classes of pods and all that they ask about, whatever the
+// nodes are. Snapshots derived from one another share it: what is in it never
+// changes, and a snapshot that adds to it clones it first.
+type podBook struct {
+	classes []*podClass
+	wishes  []*wish
+	shapes  []*shape
+	stages  int32
+	links   int32
+	// preferNoSchedule: pods may tolerate such taints as the last relaxation.
+	preferNoSchedule bool
+	topology         topologyBook
+
+	classIDs, wishIDs, tolerationIDs map[string]int32
+	shapeIDs                         map[shapeKey]int32
+	resources                        resourceTable
+	write                            keyWriter
+	key                              []byte
 }
 
 type shapeKey struct{ wish, tolerations int32 }
 
-func newClassifier(s *Snapshot) *classifier {
-	return &classifier{snapshot: s, byKey: map[string]int32{}, shapes: map[shapeKey]*shape{}, tolerate: map[string]int32{}}
+func newPodBook(namespaces []*corev1.Namespace, preferNoSchedule bool) *podBook {
+	b := &podBook{
+		preferNoSchedule: preferNoSchedule, resources: newSnapshotResources(),
+		classIDs: map[string]int32{}, wishIDs: map[string]int32{}, tolerationIDs: map[string]int32{},
+		shapeIDs: map[shapeKey]int32{},
+	}
+	b.topology = newTopologyBook(namespaces)
+	return b
+}
+
+// clone copies the containers, so that the copy can grow.
+func (b *podBook) clone() *podBook {
+	c := *b
+	c.classes, c.wishes, c.shapes = slices.Clone(b.classes), slices.Clone(b.wishes), slices.Clone(b.shapes)
+	c.classIDs, c.wishIDs, c.tolerationIDs = maps.Clone(b.classIDs), maps.Clone(b.wishIDs), maps.Clone(b.tolerationIDs)
+	c.shapeIDs = maps.Clone(b.shapeIDs)
+	c.resources = resourceTable{names: slices.Clone(b.resources.names), index: maps.Clone(b.resources.index)}
+	c.topology = b.topology.clone()
+	c.write, c.key = keyWriter{}, nil
+	return &c
 }
 
 // classOf returns the pod's class, made when it is the first of its kind.
-func (c *classifier) classOf(pod *corev1.Pod) int32 {
-	spreads := c.snapshot.spreadsOf(pod)
-	c.key = c.appendClass(c.key[:0], pod, spreads)
-	if id, ok := c.byKey[string(c.key)]; ok {
+func (b *podBook) classOf(pod *corev1.Pod, spreads []corev1.TopologySpreadConstraint) int32 {
+	b.key = b.write.appendClass(b.key[:0], pod, spreads)
+	if id, ok := b.classIDs[string(b.key)]; ok {
 		return id
 	}
-	id := int32(len(c.snapshot.pods.classes))
-	c.byKey[string(c.key)] = id
-	c.snapshot.pods.classes = append(c.snapshot.pods.classes, c.compile(pod, spreads))
+	id := int32(len(b.classes))
+	b.classIDs[string(b.key)] = id
+	b.classes = append(b.classes, b.compile(pod, spreads))
 	return id
 }
 
-func (c *classifier) compile(pod *corev1.Pod, spreads []corev1.TopologySpreadConstraint) *podClass {
-	s := c.snapshot
+func (b *podBook) compile(pod *corev1.Pod, spreads []corev1.TopologySpreadConstraint) *podClass {
 	class := &podClass{ports: hostPortsOf(pod), claims: len(pod.Spec.ResourceClaims) > 0}
-	requests := s.resources.needs(PodRequests(pod))
+	requests := b.resources.needs(PodRequests(pod))
 	class.need, class.cpu, class.memory = requests.amounts(), requests.of(cpuIndex), requests.of(memoryIndex)
 	d := newPodDemand(pod, spreads)
-	class.terms = s.topology.inverseOf(pod, d.anti)
-	class.stages = append(class.stages, c.stage(pod, &d))
-	for d.relax(s.preferNoSchedule) {
-		class.stages = append(class.stages, c.stage(pod, &d))
+	class.terms = b.inverseOf(pod, d.anti)
+	class.stages = append(class.stages, b.stage(pod, &d))
+	for d.relax(b.preferNoSchedule) {
+		class.stages = append(class.stages, b.stage(pod, &d))
 	}
-	for i := range class.stages {
-		class.stages[i].number = i
-	}
-	class.first = make([]atomic.Int32, 2*len(class.stages))
 	return class
 }
 
-func (c *classifier) stage(pod *corev1.Pod, d *podDemand) stage {
-	s := c.snapshot
-	st := stage{shape: c.shape(d.requirements(), d.tolerations), strict: d.strict()}
-	st.links = s.topology.linksOf(s, pod, d, st.strict)
+func (b *podBook) stage(pod *corev1.Pod, d *podDemand) stage {
+	st := stage{id: b.stages, shape: b.shape(d.requirements(), d.tolerations), strict: d.strict()}
+	st.links = b.linksOf(pod, d)
+	b.stages++
 	return st
 }
 
-func (c *classifier) shape(reqs Requirements, tolerations []corev1.Toleration) *shape {
-	w := c.snapshot.wishes.intern(reqs, c.snapshot.hosts.hosts)
+func (b *podBook) wish(reqs Requirements) *wish {
+	key := reqs.String()
+	if id, ok := b.wishIDs[key]; ok {
+		return b.wishes[id]
+	}
+	w := &wish{id: int32(len(b.wishes)), reqs: reqs}
+	b.wishIDs[key] = w.id
+	b.wishes = append(b.wishes, w)
+	return w
+}
+
+func (b *podBook) shape(reqs Requirements, tolerations []corev1.Toleration) *shape {
+	w := b.wish(reqs)
 	var key []byte
-	for _, t := range tolerations {
-		key = appendToleration(key, &t)
+	for i := range tolerations {
+		key = appendToleration(key, &tolerations[i])
 	}
-	list, ok := c.tolerate[string(key)]
+	list, ok := b.tolerationIDs[string(key)]
 	if !ok {
-		list = int32(len(c.tolerate))
-		c.tolerate[string(key)] = list
+		list = int32(len(b.tolerationIDs))
+		b.tolerationIDs[string(key)] = list
 	}
-	sh := c.shapes[shapeKey{w.id, list}]
-	if sh == nil {
-		sh = &shape{wish: w, tolerations: tolerations}
-		c.shapes[shapeKey{w.id, list}] = sh
+	at := shapeKey{w.id, list}
+	if id, ok := b.shapeIDs[at]; ok {
+		return b.shapes[id]
 	}
+	sh := &shape{id: int32(len(b.shapes)), wish: w, tolerations: tolerations}
+	b.shapeIDs[at] = sh.id
+	b.shapes = append(b.shapes, sh)
 	return sh
-}
-
-// appendClass appends everything that decides where the pod can go. Namespace
-// and labels matter only to pods with topology constraints of their own.
-func (c *classifier) appendClass(key []byte, pod *corev1.Pod, spreads []corev1.TopologySpreadConstraint) []byte {
-	key = c.appendRequests(key, pod)
-	key = c.appendStrings(key, pod.Spec.NodeSelector)
-	key = appendInt(key, int64(len(pod.Spec.Tolerations)))
-	for i := range pod.Spec.Tolerations {
-		key = appendToleration(key, &pod.Spec.Tolerations[i])
-	}
-	for i := range pod.Spec.Containers {
-		for _, p := range pod.Spec.Containers[i].Ports {
-			if p.HostPort != 0 {
-				key = appendParts(key, p.HostIP, string(p.Protocol))
-				key = appendInt(key, int64(p.HostPort))
-			}
-		}
-	}
-	key = append(key, '|', byte(min(len(pod.Spec.ResourceClaims), 1)))
-	if affinity := pod.Spec.Affinity; affinity != nil {
-		key = appendMarshaled(key, affinity)
-	}
-	for i := range spreads {
-		key = appendMarshaled(key, &spreads[i])
-	}
-	if len(spreads) > 0 || hasPodAffinity(pod) {
-		key = append(key, '|')
-		key = appendParts(key, pod.Namespace)
-		key = c.appendStrings(key, pod.Labels)
-	}
-	return key
-}
-
-func hasPodAffinity(pod *corev1.Pod) bool {
-	a := pod.Spec.Affinity
-	return a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil)
-}
-
-func appendToleration(key []byte, t *corev1.Toleration) []byte {
-	return appendParts(key, t.Key, string(t.Operator), t.Value, string(t.Effect))
-}
-
-// marshaler is what generated API types offer; its output is deterministic.
-type marshaler interface {
-	Size() int
-	MarshalToSizedBuffer([]byte) (int, error)
-}
-
-func appendMarshaled(key []byte, m marshaler) []byte {
-	size := m.Size()
-	key = appendInt(key, int64(size))
-	key = slices.Grow(key, size)
-	end := len(key) + size
-	n, err := m.MarshalToSizedBuffer(key[len(key):end])
-	if err != nil || n != size { // cannot happen: Size is what marshalling takes
-		return key
-	}
-	return key[:end]
-}
-
-func (c *classifier) appendStrings(key []byte, m map[string]string) []byte {
-	c.names = c.names[:0]
-	for k := range m {
-		c.names = append(c.names, k)
-	}
-	slices.Sort(c.names)
-	key = appendInt(key, int64(len(c.names)))
-	for _, k := range c.names {
-		key = appendParts(key, k, m[k])
-	}
-	return key
-}
-
-// appendRequests appends what the pod's requests are computed from.
-func (c *classifier) appendRequests(key []byte, pod *corev1.Pod) []byte {
-	spec := &pod.Spec
-	for i := range spec.Containers {
-		key = c.appendResources(key, spec.Containers[i].Resources.Requests)
-	}
-	for i := range spec.InitContainers {
-		key = append(key, 'i')
-		if spec.InitContainers[i].RestartPolicy != nil {
-			key = append(key, *spec.InitContainers[i].RestartPolicy...)
-		}
-		key = c.appendResources(key, spec.InitContainers[i].Resources.Requests)
-	}
-	if spec.Resources != nil {
-		key = append(key, 'p')
-		key = c.appendResources(key, spec.Resources.Requests)
-	}
-	key = c.appendResources(key, spec.Overhead)
-	return c.appendResize(key, pod)
-}
-
-// appendResize appends the resources in the pod's status, which count while an
-// in-place resize is on.
-func (c *classifier) appendResize(key []byte, pod *corev1.Pod) []byte {
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
-		for i := range statuses {
-			st := &statuses[i]
-			if len(st.AllocatedResources) == 0 && st.Resources == nil {
-				continue
-			}
-			key = appendParts(append(key, 's'), st.Name)
-			key = c.appendResources(key, st.AllocatedResources)
-			if st.Resources != nil {
-				key = c.appendResources(key, st.Resources.Requests)
-			}
-		}
-	}
-	if pod.Status.Resources != nil || len(pod.Status.AllocatedResources) > 0 {
-		key = append(key, 'r')
-		key = c.appendResources(key, pod.Status.AllocatedResources)
-		if pod.Status.Resources != nil {
-			key = c.appendResources(key, pod.Status.Resources.Requests)
-		}
-	}
-	for _, cond := range pod.Status.Conditions {
-		if cond.Type == corev1.PodResizePending {
-			key = appendParts(append(key, 'z'), cond.Reason, string(cond.Status))
-		}
-	}
-	return key
-}
-
-func (c *classifier) appendResources(key []byte, list corev1.ResourceList) []byte {
-	key = appendInt(key, int64(len(list)))
-	if len(list) <= 2 { // the usual two, without sorting
-		cpu, hasCPU := list[corev1.ResourceCPU]
-		memory, hasMemory := list[corev1.ResourceMemory]
-		if hasCPU && hasMemory {
-			return appendQuantity(appendQuantity(append(key, 'c'), cpu), memory)
-		}
-	}
-	c.names = c.names[:0]
-	for name := range list {
-		c.names = append(c.names, string(name))
-	}
-	slices.Sort(c.names)
-	for _, name := range c.names {
-		key = appendQuantity(appendParts(key, name), list[corev1.ResourceName(name)])
-	}
-	return key
-}
-
-// appendQuantity appends the value to a billionth where that fits, so that only
-// equal requests make one class.
-func appendQuantity(key []byte, q resource.Quantity) []byte {
-	if milli := q.MilliValue(); milli < 1<<32 {
-		return appendInt(key, q.ScaledValue(resource.Nano))
-	}
-	return appendInt(append(key, 'm'), q.MilliValue())
 }

@@ -145,7 +145,7 @@ func (s *Snapshot) daemonsOnHosts(daemons []*daemon) []int64 {
 	width := len(s.resources.names)
 	sum := make([]int64, len(s.hosts.hosts)*width)
 	for _, d := range daemons {
-		on := slices.Clone(s.meets(s.wishes.intern(d.demand.strict(), s.hosts.hosts)))
+		on := s.hostsMeeting(d.demand.strict())
 		s.keepTolerated(on, d.demand.tolerations)
 		for host := range on.each {
 			for _, a := range d.need {

@@ -99,49 +99,56 @@ func (c *column) narrow(hosts bitset, q Requirement) {
 	}
 }
 
-// wish is an interned set of requirements, with the nodes that meet it.
-type wish struct {
-	id    int32
-	reqs  Requirements
-	hosts atomic.Pointer[bitset]
-}
-
-// wishTable interns requirements and the labels that they ask about.
-type wishTable struct {
-	byKey   map[string]*wish
+// matchTable remembers which nodes suit whom. All of it is found on first use,
+// by whoever asks; callers that race find the same.
+type matchTable struct {
+	// columns are the labels that any wish asks about.
 	columns map[string]*column
+	wishes  []atomic.Pointer[bitset] // by wish
+	shapes  []atomic.Pointer[bitset] // by shape, with and without settling nodes
+	// first is, by stage, with and without settling nodes, the first node that
+	// fits while nothing has moved: plus two, 0 while it is not known.
+	first []atomic.Int32
 }
 
-func newWishTable() wishTable {
-	return wishTable{byKey: map[string]*wish{}, columns: map[string]*column{}}
-}
-
-func (t *wishTable) intern(reqs Requirements, hosts []hostView) *wish {
-	key := reqs.String()
-	if w, ok := t.byKey[key]; ok {
-		return w
-	}
-	w := &wish{id: int32(len(t.byKey)), reqs: reqs}
-	t.byKey[key] = w
-	for q := range reqs.All() {
-		if t.columns[q.Key()] == nil {
-			t.columns[q.Key()] = newColumn(hosts, q.Key(), nil)
+// compileColumns reads the labels of the nodes that the book asks about.
+func (s *Snapshot) compileColumns() {
+	s.matches.columns = map[string]*column{}
+	for _, w := range s.book.wishes {
+		for q := range w.reqs.All() {
+			s.column(q.Key())
 		}
 	}
-	return w
+	s.matches.wishes = make([]atomic.Pointer[bitset], len(s.book.wishes))
+	s.matches.shapes = make([]atomic.Pointer[bitset], 2*len(s.book.shapes))
+	s.matches.first = make([]atomic.Int32, 2*s.book.stages)
 }
 
-// meets returns the nodes whose labels satisfy the wish, found on first use.
-// Callers that race find the same.
+// column is made on first use, which must be while the snapshot is compiled.
+func (s *Snapshot) column(key string) *column {
+	c := s.matches.columns[key]
+	if c == nil {
+		c = newColumn(s.hosts.hosts, key, nil)
+		s.matches.columns[key] = c
+	}
+	return c
+}
+
+// meets returns the nodes whose labels satisfy the wish.
 func (s *Snapshot) meets(w *wish) bitset {
-	if known := w.hosts.Load(); known != nil {
+	if known := s.matches.wishes[w.id].Load(); known != nil {
 		return *known
 	}
+	hosts := s.hostsMeeting(w.reqs)
+	s.matches.wishes[w.id].Store(&hosts)
+	return hosts
+}
+
+func (s *Snapshot) hostsMeeting(reqs Requirements) bitset {
 	hosts := s.allHosts()
-	for q := range w.reqs.All() {
-		s.wishes.columns[q.Key()].narrow(hosts, q)
+	for q := range reqs.All() {
+		s.column(q.Key()).narrow(hosts, q)
 	}
-	w.hosts.Store(&hosts)
 	return hosts
 }
 
@@ -153,21 +160,10 @@ func (s *Snapshot) allHosts() bitset {
 	return hosts
 }
 
-// shape is what decides, beside room and topology, which nodes a pod can use.
-type shape struct {
-	wish        *wish
-	tolerations []corev1.Toleration
-	// masks[0] has the nodes it can use, masks[1] those that are not settling.
-	masks [2]atomic.Pointer[bitset]
-}
-
-// mask returns the nodes that the shape can use, found on first use.
+// mask returns the nodes that the shape can use, all or those not settling.
 func (s *Snapshot) mask(sh *shape, quietOnly bool) bitset {
-	i := 0
-	if quietOnly {
-		i = 1
-	}
-	if known := sh.masks[i].Load(); known != nil {
+	memo := &s.matches.shapes[2*int(sh.id)+int(bool1(quietOnly))]
+	if known := memo.Load(); known != nil {
 		return *known
 	}
 	mask := slices.Clone(s.meets(sh.wish))
@@ -177,7 +173,7 @@ func (s *Snapshot) mask(sh *shape, quietOnly bool) bitset {
 			mask[i] &= s.hosts.quiet[i]
 		}
 	}
-	sh.masks[i].Store(&mask)
+	memo.Store(&mask)
 	return mask
 }
 

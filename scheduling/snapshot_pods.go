@@ -13,7 +13,7 @@ import (
 type podRow struct {
 	pod    *corev1.Pod
 	class  int32
-	labels int32 // its row in labelTable
+	labels int32 // its row in labelIndex.sets, if there is one
 	host   int32 // -1 for a pending pod
 	volume int32 // its row in volumeTable, -1 without volumes
 	flags  podFlag
@@ -41,7 +41,6 @@ func (f podFlag) is(flag podFlag) bool { return f&flag != 0 }
 type podTable struct {
 	rows    []podRow
 	pending span
-	classes []*podClass
 }
 
 // collectPods sorts the pods that play a part to their nodes. The span of each

@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -29,14 +30,13 @@ const (
 type topologyGroup struct {
 	id         int32
 	kind       topologyKind
-	domains    *domainTable
+	table      int32 // of its key, in topologyBook.keys
 	maxSkew    int64
 	namespaces []string // sorted
 	selector   labels.Selector
 	// noSelector: the constraint has none. It selects no pod while placing, but
 	// its initial count takes every pod of the namespaces.
 	noSelector bool
-	matches    labelMatch
 }
 
 // variant is a group as one pod would register it.
@@ -49,71 +49,74 @@ type variant struct {
 	// honorTaints is set.
 	tolerations []corev1.Toleration
 	honorTaints bool
-	base        baseCounts
 }
 
 // link ties a stage of a pod class to a variant.
 type link struct {
 	*variant
+	id int32 // counts all links of the book
 	// self: the constraint selects the pod itself.
 	self bool
-	// allowed are the domains that the pod's own strict requirements allow; nil
-	// if they don't speak of the key.
-	allowed bitset
 }
 
-// topologyTable interns all groups of the snapshot.
-type topologyTable struct {
+// topologyBook interns all groups of the book.
+type topologyBook struct {
+	keys     []string
 	groups   []*topologyGroup
 	variants []*variant
-	inverse  []*variant // one a group of kindInverse, by index
+	inverse  []*variant // one a group of kindInverse
 	filters  []*nodeFilter
-	domains  map[string]*domainTable
-	tables   []*domainTable // the same, by number
-	labels   labelTable
 
-	groupIDs, variantIDs, inverseIDs, filterIDs map[string]int32
-	namespaces                                  []*corev1.Namespace
-	intern                                      func(Requirements) *wish
-	err                                         error // of the first bad selector
+	keyIDs, groupIDs, variantIDs, filterIDs map[string]int32
+	inverseIDs                              map[int32]int32 // by group
+	namespaces                              []*corev1.Namespace
+	err                                     error // of the first bad selector
 }
 
-func newTopologyTable(namespaces []*corev1.Namespace, intern func(Requirements) *wish) topologyTable {
-	return topologyTable{
-		domains:  map[string]*domainTable{},
-		groupIDs: map[string]int32{}, variantIDs: map[string]int32{},
-		inverseIDs: map[string]int32{}, filterIDs: map[string]int32{},
-		namespaces: namespaces, intern: intern,
+func newTopologyBook(namespaces []*corev1.Namespace) topologyBook {
+	return topologyBook{
+		keyIDs: map[string]int32{}, groupIDs: map[string]int32{}, variantIDs: map[string]int32{},
+		filterIDs: map[string]int32{}, inverseIDs: map[int32]int32{},
+		namespaces: namespaces,
 	}
 }
 
+func (t topologyBook) clone() topologyBook {
+	t.keys, t.groups, t.variants = slices.Clone(t.keys), slices.Clone(t.groups), slices.Clone(t.variants)
+	t.inverse, t.filters = slices.Clone(t.inverse), slices.Clone(t.filters)
+	t.keyIDs, t.groupIDs, t.variantIDs = maps.Clone(t.keyIDs), maps.Clone(t.groupIDs), maps.Clone(t.variantIDs)
+	t.filterIDs, t.inverseIDs = maps.Clone(t.filterIDs), maps.Clone(t.inverseIDs)
+	return t
+}
+
 // linksOf interns the topology constraints of a pod as far as d still has them.
-func (t *topologyTable) linksOf(s *Snapshot, pod *corev1.Pod, d *podDemand, strict Requirements) []link {
+func (b *podBook) linksOf(pod *corev1.Pod, d *podDemand) []link {
 	count := len(d.spreads) + len(d.affinity) + len(d.softNear) + len(d.anti) + len(d.softApart)
 	if count == 0 {
 		return nil
 	}
 	links := make([]link, 0, count)
 	for i := range d.spreads {
-		links = append(links, t.spreadLink(pod, d, &d.spreads[i]))
+		links = append(links, b.spreadLink(pod, d, &d.spreads[i]))
 	}
 	for i := range d.affinity {
-		links = append(links, t.termLink(pod, d, kindAffinity, &d.affinity[i]))
+		links = append(links, b.termLink(pod, d, kindAffinity, &d.affinity[i]))
 	}
 	for i := range d.softNear {
-		links = append(links, t.termLink(pod, d, kindAffinity, &d.softNear[i].PodAffinityTerm))
+		links = append(links, b.termLink(pod, d, kindAffinity, &d.softNear[i].PodAffinityTerm))
 	}
 	for i := range d.anti {
-		links = append(links, t.termLink(pod, d, kindAnti, &d.anti[i]))
+		links = append(links, b.termLink(pod, d, kindAnti, &d.anti[i]))
 	}
 	for i := range d.softApart {
-		links = append(links, t.termLink(pod, d, kindAnti, &d.softApart[i].PodAffinityTerm))
+		links = append(links, b.termLink(pod, d, kindAnti, &d.softApart[i].PodAffinityTerm))
 	}
 	return links
 }
 
-func (t *topologyTable) spreadLink(pod *corev1.Pod, d *podDemand, c *corev1.TopologySpreadConstraint) link {
-	filter, identity := t.filterOf(d, c)
+func (b *podBook) spreadLink(pod *corev1.Pod, d *podDemand, c *corev1.TopologySpreadConstraint) link {
+	t := &b.topology
+	filter, identity := b.filterOf(d, c)
 	g := topologyGroup{kind: kindSpread, maxSkew: int64(c.MaxSkew), namespaces: []string{pod.Namespace}}
 	g.selector, g.noSelector = t.selector(pod, withMatchLabels(c.LabelSelector, pod.Labels, c.MatchLabelKeys))
 	v := variant{filter: filter, tolerations: d.tolerations}
@@ -121,32 +124,34 @@ func (t *topologyTable) spreadLink(pod *corev1.Pod, d *podDemand, c *corev1.Topo
 	if c.MinDomains != nil {
 		v.minDomains = *c.MinDomains
 	}
-	return t.link(pod, c.TopologyKey, g, v, identity)
+	return b.link(pod, c.TopologyKey, g, v, identity)
 }
 
-func (t *topologyTable) termLink(pod *corev1.Pod, d *podDemand, kind topologyKind, term *corev1.PodAffinityTerm) link {
+func (b *podBook) termLink(pod *corev1.Pod, d *podDemand, kind topologyKind, term *corev1.PodAffinityTerm) link {
+	t := &b.topology
 	g := topologyGroup{kind: kind, maxSkew: math.MaxInt32, namespaces: t.namespacesOf(pod, term)}
 	g.selector, g.noSelector = t.selector(pod, term.LabelSelector)
-	return t.link(pod, term.TopologyKey, g, variant{tolerations: d.tolerations, honorTaints: true}, nil)
+	return b.link(pod, term.TopologyKey, g, variant{tolerations: d.tolerations, honorTaints: true}, nil)
 }
 
-func (t *topologyTable) link(pod *corev1.Pod, key string, g topologyGroup, v variant, filterIdentity []byte) link {
-	v.group = t.group(key, g, filterIdentity)
-	return link{variant: t.variant(v), self: v.group.selects(pod.Namespace, pod.Labels)}
+func (b *podBook) link(pod *corev1.Pod, key string, g topologyGroup, v variant, filterIdentity []byte) link {
+	v.group = b.topology.group(key, g, filterIdentity)
+	b.links++
+	return link{variant: b.topology.variant(v), id: b.links - 1, self: v.group.selects(pod.Namespace, pod.Labels)}
 }
 
 // inverseOf interns the inverse groups of the required anti-affinity of a pod.
-func (t *topologyTable) inverseOf(pod *corev1.Pod, terms []corev1.PodAffinityTerm) []int32 {
+func (b *podBook) inverseOf(pod *corev1.Pod, terms []corev1.PodAffinityTerm) []int32 {
 	var ids []int32
+	t := &b.topology
 	for i := range terms {
 		g := topologyGroup{kind: kindInverse, maxSkew: math.MaxInt32, namespaces: t.namespacesOf(pod, &terms[i])}
 		g.selector, g.noSelector = t.selector(pod, terms[i].LabelSelector)
 		group := t.group(terms[i].TopologyKey, g, nil)
-		key := string(appendInt(nil, int64(group.id)))
-		id, ok := t.inverseIDs[key]
+		id, ok := t.inverseIDs[group.id]
 		if !ok {
 			id = int32(len(t.inverse))
-			t.inverseIDs[key] = id
+			t.inverseIDs[group.id] = id
 			t.inverse = append(t.inverse, &variant{id: id, group: group, tolerations: pod.Spec.Tolerations, honorTaints: true})
 		}
 		ids = append(ids, id)
@@ -154,21 +159,31 @@ func (t *topologyTable) inverseOf(pod *corev1.Pod, terms []corev1.PodAffinityTer
 	return ids
 }
 
-func (t *topologyTable) group(key string, g topologyGroup, filterIdentity []byte) *topologyGroup {
+func (t *topologyBook) group(key string, g topologyGroup, filterIdentity []byte) *topologyGroup {
 	id := append([]byte{byte(g.kind), bool1(g.noSelector)}, filterIdentity...)
 	id = appendParts(appendInt(id, g.maxSkew), key, g.selector.String())
 	id = appendParts(id, g.namespaces...)
 	if i, ok := t.groupIDs[string(id)]; ok {
 		return t.groups[i]
 	}
-	g.id, g.domains = int32(len(t.groups)), t.domainTable(key)
+	g.id, g.table = int32(len(t.groups)), t.keyID(key)
 	t.groupIDs[string(id)] = g.id
 	t.groups = append(t.groups, &g)
 	return &g
 }
 
+func (t *topologyBook) keyID(key string) int32 {
+	id, ok := t.keyIDs[key]
+	if !ok {
+		id = int32(len(t.keys))
+		t.keyIDs[key] = id
+		t.keys = append(t.keys, key)
+	}
+	return id
+}
+
 // variant interns what the identity of the group leaves open.
-func (t *topologyTable) variant(v variant) *variant {
+func (t *topologyBook) variant(v variant) *variant {
 	id := appendInt(appendInt(nil, int64(v.group.id)), int64(v.minDomains))
 	id = append(id, bool1(v.honorTaints))
 	if v.filter != nil {
@@ -203,7 +218,7 @@ func (g *topologyGroup) selects(namespace string, set labels.Set) bool {
 
 // selector compiles a label selector; nil selects nothing, which is also what
 // a bad one is replaced with once its error is noted.
-func (t *topologyTable) selector(pod *corev1.Pod, s *metav1.LabelSelector) (sel labels.Selector, none bool) {
+func (t *topologyBook) selector(pod *corev1.Pod, s *metav1.LabelSelector) (sel labels.Selector, none bool) {
 	sel, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
 		t.err = cmp.Or(t.err, error(&selectorError{pod, err}))
@@ -239,7 +254,7 @@ func withMatchLabels(s *metav1.LabelSelector, set map[string]string, keys []stri
 
 // namespacesOf a term: its list and the namespaces that its selector picks
 // among those that exist; the pod's own if it names neither.
-func (t *topologyTable) namespacesOf(pod *corev1.Pod, term *corev1.PodAffinityTerm) []string {
+func (t *topologyBook) namespacesOf(pod *corev1.Pod, term *corev1.PodAffinityTerm) []string {
 	if len(term.Namespaces) == 0 && term.NamespaceSelector == nil {
 		return []string{pod.Namespace}
 	}

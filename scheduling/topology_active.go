@@ -26,7 +26,9 @@ type hostDomain struct{ group, domain int32 }
 // activeGroup is a group with the variant that registered first.
 type activeGroup struct {
 	*variant
-	number int32 // among the active ones
+	base    *baseCounts
+	domains *domainTable
+	number  int32 // among the active ones
 	// counts and known are by domain; hostname groups use the base and byHost
 	// instead.
 	counts []int32
@@ -38,9 +40,10 @@ type activeGroup struct {
 // check is one constraint on the pod being placed.
 type check struct {
 	*activeGroup
-	link
-	// domains are those an existing node may be in; not for hostnames.
-	domains bitset
+	self    bool   // the constraint selects the pod itself
+	allowed bitset // the domains that the pod's strict requirements allow; nil: all
+	// suits are the domains an existing node may be in; not for hostnames.
+	suits bitset
 	// bootstrap: no pod to be near is anywhere, so any known domain will do.
 	bootstrap bool
 }
@@ -48,8 +51,8 @@ type check struct {
 func newActiveTopology(s *Snapshot) activeTopology {
 	return activeTopology{
 		s:       s,
-		forward: make([]*activeGroup, len(s.topology.groups)),
-		inverse: make([]*activeGroup, len(s.topology.inverse)),
+		forward: make([]*activeGroup, len(s.book.topology.groups)),
+		inverse: make([]*activeGroup, len(s.book.topology.inverse)),
 		byHost:  map[hostDomain]int32{},
 	}
 }
@@ -87,7 +90,7 @@ func (t *activeTopology) register(w *workspace, st *stage) {
 func (t *activeTopology) group(w *workspace, v *variant) *activeGroup {
 	a := t.forward[v.group.id]
 	if a == nil {
-		a = t.activate(w, v)
+		a = t.activate(w, v, &t.s.topology.bases[v.id])
 		t.forward[v.group.id] = a
 	}
 	return a
@@ -96,23 +99,24 @@ func (t *activeTopology) group(w *workspace, v *variant) *activeGroup {
 func (t *activeTopology) inverseGroup(w *workspace, id int32) *activeGroup {
 	a := t.inverse[id]
 	if a == nil {
-		a = t.activate(w, t.s.topology.inverse[id])
+		a = t.activate(w, t.s.book.topology.inverse[id], &t.s.topology.inverse[id])
 		t.inverse[id] = a
 	}
 	return a
 }
 
 // activate copies the base counts and takes out the pods that move.
-func (t *activeTopology) activate(w *workspace, v *variant) *activeGroup {
+func (t *activeTopology) activate(w *workspace, v *variant, base *baseCounts) *activeGroup {
 	var a *activeGroup
 	if n := len(t.spare); n > 0 {
 		a, t.spare = t.spare[n-1], t.spare[:n-1]
 	} else {
 		a = &activeGroup{}
 	}
-	a.variant, a.number, a.positive = v, int32(len(t.active)), len(v.base.pods)
+	a.variant, a.base, a.domains = v, base, t.s.domainsOf(v.group)
+	a.number, a.positive = int32(len(t.active)), len(base.pods)
 	t.active = append(t.active, a)
-	if !v.group.domains.hostname {
+	if !a.domains.hostname {
 		t.spread(a)
 	}
 	for i := range w.pods {
@@ -120,11 +124,11 @@ func (t *activeTopology) activate(w *workspace, v *variant) *activeGroup {
 		if p.origin != FromRemoved || p.bare || !t.countsAtHome(v, p) {
 			continue
 		}
-		if d := v.group.domains.ids[p.podRow.host]; d >= 0 {
+		if d := a.domains.ids[p.podRow.host]; d >= 0 {
 			t.add(a, d, -1)
 		}
 	}
-	if !v.group.domains.hostname {
+	if !a.domains.hostname {
 		t.learn(w, a)
 	}
 	return a
@@ -132,7 +136,7 @@ func (t *activeTopology) activate(w *workspace, v *variant) *activeGroup {
 
 // spread lays the base counts out by domain.
 func (t *activeTopology) spread(a *activeGroup) {
-	n := len(a.group.domains.values)
+	n := len(a.domains.values)
 	a.counts = slices.Grow(a.counts[:0], n)[:n]
 	clear(a.counts)
 	for _, p := range a.base.pods {
@@ -145,8 +149,13 @@ func (t *activeTopology) countsAtHome(v *variant, p *movingPod) bool {
 	if v.group.kind == kindInverse {
 		return p.flags.is(podLives) && slices.Contains(p.class.terms, v.id)
 	}
-	return p.flags.is(podCounts) && v.filter.passes(int(p.podRow.host)) && (v.group.matches.has(p.labels) ||
+	return p.flags.is(podCounts) && t.s.passes(v.filter, int(p.podRow.host)) && (t.selects(v.group, p) ||
 		v.group.noSelector && slices.Contains(v.group.namespaces, p.pod.Namespace))
+}
+
+// selects reports whether the group counts the pod once it is placed.
+func (t *activeTopology) selects(g *topologyGroup, p *movingPod) bool {
+	return t.s.topology.labels.matches[g.id].has(p.labels)
 }
 
 // learn finds the known domains: those of the pools, of the nodes that stay,
@@ -157,7 +166,7 @@ func (t *activeTopology) learn(w *workspace, a *activeGroup) {
 		left := n.count
 		for _, host := range w.removed {
 			h := &t.s.hosts.hosts[host]
-			if a.group.domains.ids[host] == n.domain && h.kube != "" && a.filter.passes(int(host)) {
+			if a.domains.ids[host] == n.domain && h.kube != "" && t.s.passes(a.filter, int(host)) {
 				left--
 			}
 		}
@@ -174,7 +183,7 @@ func (t *activeTopology) learn(w *workspace, a *activeGroup) {
 
 // count is the number of pods in a domain.
 func (t *activeTopology) count(a *activeGroup, domain int32) int32 {
-	if !a.group.domains.hostname {
+	if !a.domains.hostname {
 		return a.counts[domain]
 	}
 	n := t.byHost[hostDomain{a.number, domain}]
@@ -186,7 +195,7 @@ func (t *activeTopology) count(a *activeGroup, domain int32) int32 {
 
 func (t *activeTopology) add(a *activeGroup, domain, n int32) {
 	before := t.count(a, domain)
-	if a.group.domains.hostname {
+	if a.domains.hostname {
 		t.byHost[hostDomain{a.number, domain}] += n
 	} else {
 		a.counts[domain] += n
@@ -207,18 +216,19 @@ func (t *activeTopology) add(a *activeGroup, domain, n int32) {
 func (t *activeTopology) prepare(w *workspace, p *movingPod, links []link) {
 	t.checks = t.checks[:0]
 	for i := range links {
-		t.check(t.group(w, links[i].variant), links[i])
+		l := &links[i]
+		t.check(t.group(w, l.variant), l.self, t.s.topology.allowed[l.id])
 	}
-	if len(t.s.topology.labels.sets) == 0 {
+	if t.s.topology.labels == nil {
 		return
 	}
 	for _, id := range t.s.topology.labels.sets[p.labels].inverse {
 		a := t.inverseGroup(w, id)
-		t.check(a, link{allowed: a.group.domains.allowedDomains(p.class.stages[0].strict)})
+		t.check(a, false, a.domains.allowedDomains(p.class.stages[0].strict))
 	}
 }
 
-func (t *activeTopology) check(a *activeGroup, l link) {
+func (t *activeTopology) check(a *activeGroup, self bool, allowed bitset) {
 	n := len(t.checks)
 	if n < cap(t.checks) {
 		t.checks = t.checks[:n+1]
@@ -226,18 +236,17 @@ func (t *activeTopology) check(a *activeGroup, l link) {
 		t.checks = append(t.checks, check{})
 	}
 	c := &t.checks[n]
-	c.activeGroup, c.link = a, l
-	c.link.variant = a.variant
-	c.bootstrap = a.group.kind == kindAffinity && l.self && !t.anyAllowed(a, l.allowed)
-	if a.group.domains.hostname {
+	c.activeGroup, c.self, c.allowed = a, self, allowed
+	c.bootstrap = a.group.kind == kindAffinity && self && !t.anyAllowed(a, allowed)
+	if a.domains.hostname {
 		return
 	}
-	c.domains = slices.Grow(c.domains[:0], len(a.known))[:len(a.known)]
-	clear(c.domains)
+	c.suits = slices.Grow(c.suits[:0], len(a.known))[:len(a.known)]
+	clear(c.suits)
 	floor := t.floor(c)
 	for d := range a.known.each {
 		if t.fits(c, int32(d), a.counts[d], floor) {
-			c.domains.set(d)
+			c.suits.set(d)
 		}
 	}
 }
@@ -259,7 +268,7 @@ func (t *activeTopology) anyAllowed(a *activeGroup, allowed bitset) bool {
 // domains that the pod may be in, or 0 if they are fewer than minDomains. For
 // hostnames it is always 0, as a new node could be had.
 func (t *activeTopology) floor(c *check) int32 {
-	if c.group().kind != kindSpread || c.group().domains.hostname {
+	if c.group.kind != kindSpread || c.domains.hostname {
 		return 0
 	}
 	lowest, domains := int32(math.MaxInt32), int32(0)
@@ -269,7 +278,7 @@ func (t *activeTopology) floor(c *check) int32 {
 			lowest = min(lowest, c.counts[d])
 		}
 	}
-	if c.variant().minDomains > domains {
+	if c.minDomains > domains {
 		return 0
 	}
 	return lowest
@@ -277,32 +286,29 @@ func (t *activeTopology) floor(c *check) int32 {
 
 // fits judges a domain by its count.
 func (t *activeTopology) fits(c *check, domain, count, floor int32) bool {
-	in := c.allowed == nil || c.allowed.has(int(domain)) || int(domain) >= len(c.group().domains.values)
-	switch c.group().kind {
+	in := c.allowed == nil || c.allowed.has(int(domain)) || int(domain) >= len(c.domains.values)
+	switch c.group.kind {
 	case kindSpread:
-		return int64(count)+int64(bool1(c.self))-int64(floor) <= c.group().maxSkew
+		return int64(count)+int64(bool1(c.self))-int64(floor) <= c.group.maxSkew
 	case kindAffinity:
 		return in && (c.bootstrap || count > 0)
 	}
 	return in && count == 0
 }
 
-func (c *check) group() *topologyGroup { return c.activeGroup.variant.group }
-func (c *check) variant() *variant     { return c.activeGroup.variant }
-
 // allowsHost judges an existing node. One without the key suits nobody.
 func (t *activeTopology) allowsHost(h int) bool {
 	for i := range t.checks {
 		c := &t.checks[i]
-		d := c.group().domains.ids[h]
+		d := c.domains.ids[h]
 		switch {
 		case d < 0:
 			return false
-		case c.group().domains.hostname:
+		case c.domains.hostname:
 			if !t.fits(c, d, t.count(c.activeGroup, d), 0) {
 				return false
 			}
-		case !c.domains.has(int(d)):
+		case !c.suits.has(int(d)):
 			return false
 		}
 	}
@@ -316,14 +322,14 @@ func (t *activeTopology) narrow(w *workspace, c *claimState, set *reqSet) *reqSe
 	t.key = t.key[:0]
 	for i := range t.checks {
 		k := &t.checks[i]
-		if k.group().domains.hostname {
-			d := int32(len(k.group().domains.values) + c.number)
+		if k.domains.hostname {
+			d := int32(len(k.domains.values) + c.number)
 			if !t.fits(k, d, t.count(k.activeGroup, d), 0) {
 				return nil
 			}
 			continue
 		}
-		if !t.choose(k, w.sets.allowed(set, k.group().domains), i) {
+		if !t.choose(k, w.sets.allowed(set, k.domains)) {
 			return nil
 		}
 	}
@@ -336,17 +342,17 @@ func (t *activeTopology) narrow(w *workspace, c *claimState, set *reqSet) *reqSe
 // choose appends the domains that a constraint picks among those the node can
 // be in: a spread the one with the fewest pods, a bootstrap the first by name,
 // others all that will do.
-func (t *activeTopology) choose(k *check, node bitset, number int) bool {
+func (t *activeTopology) choose(k *check, node bitset) bool {
 	start := len(t.key)
-	t.appendKey(int32(k.group().domains.number), 0)
+	t.appendKey(k.group.table, 0)
 	best, n := int32(-1), int32(0)
-	for d := range k.domains.each {
+	for d := range k.suits.each {
 		if !node.has(d) {
 			continue
 		}
 		n++
 		switch {
-		case k.group().kind == kindSpread || k.bootstrap:
+		case k.group.kind == kindSpread || k.bootstrap:
 			if best < 0 || !k.bootstrap && k.counts[d] < k.counts[best] {
 				best = int32(d)
 			}
@@ -376,7 +382,7 @@ func (t *activeTopology) choice() Requirements {
 		var number, n, d int
 		number, key = next(key)
 		n, key = next(key)
-		table := t.s.topology.tables[number]
+		table := t.s.topology.domains[number]
 		values := make([]string, n)
 		for i := range values {
 			d, key = next(key)
@@ -390,16 +396,16 @@ func (t *activeTopology) choice() Requirements {
 // recordHost counts a pod that went to an existing node.
 func (t *activeTopology) recordHost(w *workspace, p *movingPod, h int) {
 	for _, a := range t.active {
-		if a.group.kind == kindInverse || !a.group.matches.has(p.labels) || !a.filter.passes(h) {
+		if a.group.kind == kindInverse || !t.selects(a.group, p) || !t.s.passes(a.filter, h) {
 			continue
 		}
-		if d := a.group.domains.ids[h]; d >= 0 {
+		if d := a.domains.ids[h]; d >= 0 {
 			t.add(a, d, 1)
 		}
 	}
 	for _, term := range p.class.terms {
 		a := t.inverseGroup(w, term)
-		if d := a.group.domains.ids[h]; d >= 0 {
+		if d := a.domains.ids[h]; d >= 0 {
 			t.add(a, d, 1)
 		}
 	}
@@ -409,7 +415,7 @@ func (t *activeTopology) recordHost(w *workspace, p *movingPod, h int) {
 // domain is decided, and for anti-affinity in every domain it could still be in.
 func (t *activeTopology) recordClaim(w *workspace, p *movingPod, c *claimState) {
 	for _, a := range t.active {
-		if a.group.kind != kindInverse && a.group.matches.has(p.labels) && w.sets.counted(c.set, c.template, a.filter) {
+		if a.group.kind != kindInverse && t.selects(a.group, p) && w.sets.counted(c.set, c.template, a.filter) {
 			t.addClaim(w, a, c, a.group.kind == kindAnti)
 		}
 	}
@@ -419,7 +425,7 @@ func (t *activeTopology) recordClaim(w *workspace, p *movingPod, c *claimState) 
 }
 
 func (t *activeTopology) addClaim(w *workspace, a *activeGroup, c *claimState, everywhere bool) {
-	d := a.group.domains
+	d := a.domains
 	if d.hostname {
 		t.add(a, int32(len(d.values)+c.number), 1)
 		return

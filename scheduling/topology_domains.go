@@ -11,28 +11,18 @@ import (
 // simulation opens.
 type domainTable struct {
 	key      string
-	number   int // in topologyTable.tables
 	hostname bool
 	*column
 	// sources are, by value, the pools that could make a node with it.
 	sources []bitset
 }
 
-// domainTable returns the table of key, empty until compileDomains.
-func (t *topologyTable) domainTable(key string) *domainTable {
-	d := t.domains[key]
-	if d == nil {
-		d = &domainTable{key: key, number: len(t.tables), hostname: key == corev1.LabelHostname}
-		t.domains[key] = d
-		t.tables = append(t.tables, d)
-	}
-	return d
-}
-
 // compileDomains collects the values of every key: of all nodes, and of what
 // the pools could launch.
 func (s *Snapshot) compileDomains() {
-	for key, d := range s.topology.domains {
+	for _, key := range s.book.topology.keys {
+		d := &domainTable{key: key, hostname: key == corev1.LabelHostname}
+		s.topology.domains = append(s.topology.domains, d)
 		universe := s.universe(key)
 		more := make([]string, 0, len(universe))
 		for value := range universe {
@@ -85,23 +75,27 @@ func joint(a, b Requirements, key string) []string {
 	return a.Get(key).Intersection(b.Get(key)).Values()
 }
 
-// compileVariant finds the domains that a variant knows from the pools.
-func (s *Snapshot) compileVariant(v *variant) {
-	d := v.group.domains
+// domainsOf is the table of a group's key.
+func (s *Snapshot) domainsOf(g *topologyGroup) *domainTable { return s.topology.domains[g.table] }
+
+// knownFromPools finds the domains that a variant knows from the pools.
+func (s *Snapshot) knownFromPools(v *variant) bitset {
+	d := s.domainsOf(v.group)
 	from := newBitset(len(s.usable))
 	for i, pool := range s.usable {
 		if _, untolerated := Untolerated(pool.Taints, v.tolerations); !untolerated || !v.honorTaints {
 			from.set(i)
 		}
 	}
-	v.base.known = newBitset(len(d.values))
+	known := newBitset(len(d.values))
 	for value, pools := range d.sources {
 		for i := range pools {
 			if pools[i]&from[i] != 0 {
-				v.base.known.set(value)
+				known.set(value)
 			}
 		}
 	}
+	return known
 }
 
 // allowedDomains returns the domains that the pod's strict requirements allow;

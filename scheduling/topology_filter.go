@@ -15,12 +15,11 @@ type nodeFilter struct {
 	// tolerations must cover the node's taints, if honorTaints is set.
 	tolerations []corev1.Toleration
 	honorTaints bool
-	hosts       bitset // nil: all
 }
 
 // filterOf makes the filter of one constraint, and the part of it by which
 // Karpenter tells groups apart: of the requirements only the keys.
-func (t *topologyTable) filterOf(d *podDemand, c *corev1.TopologySpreadConstraint) (*nodeFilter, []byte) {
+func (b *podBook) filterOf(d *podDemand, c *corev1.TopologySpreadConstraint) (*nodeFilter, []byte) {
 	terms := filterTerms(d)
 	f := nodeFilter{tolerations: d.tolerations}
 	f.honorTaints = c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
@@ -42,7 +41,7 @@ func (t *topologyTable) filterOf(d *podDemand, c *corev1.TopologySpreadConstrain
 			content = appendToleration(content, &d.tolerations[i])
 		}
 	}
-	return t.filter(f, terms, honorAffinity, content), identity
+	return b.filter(f, terms, honorAffinity, content), identity
 }
 
 // filterTerms are the node selector with each required term, any of which will
@@ -59,14 +58,15 @@ func filterTerms(d *podDemand) []Requirements {
 	return terms
 }
 
-func (t *topologyTable) filter(f nodeFilter, terms []Requirements, honorAffinity bool, content []byte) *nodeFilter {
+func (b *podBook) filter(f nodeFilter, terms []Requirements, honorAffinity bool, content []byte) *nodeFilter {
+	t := &b.topology
 	if i, ok := t.filterIDs[string(content)]; ok {
 		return t.filters[i]
 	}
 	open := func(r Requirements) bool { return r.Len() == 0 }
 	if honorAffinity && !slices.ContainsFunc(terms, open) {
 		for _, reqs := range terms {
-			f.any = append(f.any, t.intern(reqs))
+			f.any = append(f.any, b.wish(reqs))
 		}
 	}
 	f.id = int32(len(t.filters))
@@ -75,26 +75,31 @@ func (t *topologyTable) filter(f nodeFilter, terms []Requirements, honorAffinity
 	return &f
 }
 
-// compileFilter finds the nodes that pass.
-func (s *Snapshot) compileFilter(f *nodeFilter) {
+// passing finds the nodes that pass; nil stands for all.
+func (s *Snapshot) passing(f *nodeFilter) bitset {
 	if f.any == nil && !f.honorTaints {
-		return
+		return nil
 	}
-	f.hosts = s.allHosts()
+	hosts := s.allHosts()
 	if f.any != nil {
-		clear(f.hosts)
+		clear(hosts)
 		for _, w := range f.any {
 			for i, word := range s.meets(w) {
-				f.hosts[i] |= word
+				hosts[i] |= word
 			}
 		}
 	}
 	if f.honorTaints {
-		s.keepTolerated(f.hosts, f.tolerations)
+		s.keepTolerated(hosts, f.tolerations)
 	}
+	return hosts
 }
 
 // passes reports whether an existing node is counted; no filter passes all.
-func (f *nodeFilter) passes(host int) bool {
-	return f == nil || f.hosts == nil || f.hosts.has(host)
+func (s *Snapshot) passes(f *nodeFilter, host int) bool {
+	if f == nil {
+		return true
+	}
+	hosts := s.topology.passing[f.id]
+	return hosts == nil || hosts.has(host)
 }

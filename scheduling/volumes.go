@@ -75,7 +75,6 @@ func (s *Snapshot) compileVolumes(c *Cluster) {
 			t.sets = append(t.sets, s.volumesOf(names))
 		}
 	}
-	s.compileLimits(c)
 }
 
 // dropUnplaceable takes out the pending pods that don't take part.
@@ -122,7 +121,7 @@ func (s *Snapshot) volumesOf(names []nsName) volumeSet {
 		return set
 	}
 	for _, reqs := range combined {
-		set.alternatives = append(set.alternatives, s.wishes.intern(reqs, s.hosts.hosts))
+		set.alternatives = append(set.alternatives, s.book.wish(reqs))
 	}
 	return set
 }
