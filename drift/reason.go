@@ -177,16 +177,17 @@ func (c *Checker) Evaluate(claim *Claim, now time.Time) (Verdict, error) {
 	if c.Static(claim) {
 		return Verdict{Outcome: Replace, Reason: NodePoolDrifted, Detail: "the template of pool " + c.pool + " changed"}, nil
 	}
-	if m := c.Requirements(claim); m != nil {
+	labels := scheduling.LabelRequirements(claim.Labels)
+	if m := labels.Compatible(c.requirements, nil); m != nil {
 		return Verdict{Outcome: Replace, Reason: RequirementsDrifted, Detail: m.String(), Mismatch: m}, nil
 	}
-	return c.evaluateCloud(claim, now)
+	return c.evaluateCloud(claim, labels, now)
 }
 
 // evaluateCloud asks what the cloud has to say, which may be cached.
-func (c *Checker) evaluateCloud(claim *Claim, now time.Time) (v Verdict, err error) {
+func (c *Checker) evaluateCloud(claim *Claim, labels scheduling.Requirements, now time.Time) (v Verdict, err error) {
 	if c.types != nil && !claim.TypeFound && now.Sub(claim.Created) > c.minAge {
-		if detail := c.InstanceType(claim); detail != "" {
+		if detail := c.instanceType(claim, labels); detail != "" {
 			return c.unconfirmed(claim, Verdict{Outcome: Replace, Reason: InstanceTypeNotFound, Detail: detail}), nil
 		}
 		v.TypeFound = true
@@ -238,12 +239,15 @@ func (c *Checker) Requirements(claim *Claim) *scheduling.Mismatch {
 // For a claim of reserved capacity an on-demand offering will do as well, and
 // reservation ids are ignored.
 func (c *Checker) InstanceType(claim *Claim) string {
+	return c.instanceType(claim, scheduling.LabelRequirements(claim.Labels))
+}
+
+func (c *Checker) instanceType(claim *Claim, labels scheduling.Requirements) string {
 	name := claim.Labels[corev1.LabelInstanceTypeStable]
 	t := c.types[name]
 	if t == nil {
 		return fmt.Sprintf("pool %s has no instance type %q", c.pool, name)
 	}
-	labels := scheduling.LabelRequirements(claim.Labels)
 	if claim.Labels[c.keys.CapacityType] == annotations.CapacityTypeReserved {
 		labels = labels.Without(c.keys.CapacityType, c.options.ReservationLabel).Add(
 			scheduling.In(c.keys.CapacityType, annotations.CapacityTypeReserved, annotations.CapacityTypeOnDemand))

@@ -209,7 +209,7 @@ func (p *pass) countIn(ob *observation, in Group) {
 
 // weather reads every breaker, and moves storms on.
 func (p *pass) weather() {
-	storms := map[Group]StormState{}
+	var storms map[Group]StormState
 	for key, g := range p.groups {
 		b := g.settings.Breaker
 		g.count.Min, g.count.Max, g.count.Err = b.bounds(g.count.Nodes)
@@ -221,9 +221,13 @@ func (p *pass) weather() {
 			old = &s
 		}
 		s, end := p.options.Storm.step(old, b, g.count, p.now)
-		if s != nil {
-			storms[key], g.storm, g.stormEnd = *s, true, end
+		if s == nil {
+			continue
 		}
+		if storms == nil {
+			storms = map[Group]StormState{}
+		}
+		storms[key], g.storm, g.stormEnd = *s, true, end
 	}
 	p.next.Storms = storms
 }
