@@ -124,11 +124,22 @@ func moves(limits *termination.Limits, now time.Time) func(*corev1.Pod) bool {
 // Snapshot compiles the cluster for what-if questions, the way Propose does.
 // The cluster must not change while the snapshot is in use.
 func (c *Cluster) Snapshot(o Options) (*scheduling.Snapshot, error) {
+	facts, options, err := c.Scheduling(o)
+	if err != nil {
+		return nil, err
+	}
+	return scheduling.NewSnapshot(facts, options)
+}
+
+// Scheduling returns the facts and options that [Cluster.Snapshot] compiles, for
+// a host that brings a simulator of its own. They share the cluster's objects.
+func (c *Cluster) Scheduling(o Options) (scheduling.Cluster, scheduling.Options, error) {
 	limits, errs := termination.CompileLimits(c.PodDisruptionBudgets, termination.LimitsOptions{Domain: o.Domain})
 	if len(errs) > 0 {
-		return nil, errs.ToAggregate()
+		return scheduling.Cluster{}, scheduling.Options{}, errs.ToAggregate()
 	}
-	return newFleet(c, o.Domain).snapshot(o, limits)
+	f := newFleet(c, o.Domain)
+	return f.scheduling(), f.schedulingOptions(o, limits), nil
 }
 
 func (f *fleet) snapshot(o Options, limits *termination.Limits) (*scheduling.Snapshot, error) {

@@ -38,7 +38,20 @@ type requirement struct {
 	MinValues *int                        `json:"minValues"`
 }
 
-func replaySimulate(f *File, c *Case) string {
+func replaySimulate(f *File, c *Case) string { return replaySimulateWith(compiled, f, c) }
+
+// simulator answers one question about a cluster.
+type simulator func(scheduling.Cluster, scheduling.Options, scheduling.Request) (scheduling.Result, error)
+
+func compiled(cluster scheduling.Cluster, options scheduling.Options, request scheduling.Request) (scheduling.Result, error) {
+	snapshot, err := scheduling.NewSnapshot(cluster, options)
+	if err != nil {
+		return scheduling.Result{}, err
+	}
+	return snapshot.Simulate(request), nil
+}
+
+func replaySimulateWith(simulate simulator, f *File, c *Case) string {
 	var in struct {
 		Snapshot       snapshot `json:"snapshot"`
 		Remove         []string `json:"remove"`
@@ -59,13 +72,17 @@ func replaySimulate(f *File, c *Case) string {
 	if err != nil {
 		return err.Error()
 	}
-	compiled, err := cluster.Snapshot(in.Snapshot.options())
+	facts, options, err := cluster.Scheduling(in.Snapshot.options())
 	if err != nil {
-		return "Snapshot: " + err.Error()
+		return "Scheduling: " + err.Error()
 	}
-	got := recordSimulation(&in.Snapshot, compiled.Simulate(scheduling.Request{
+	result, err := simulate(facts, options, scheduling.Request{
 		Remove: in.Remove, SkipSettling: in.Consolidation, StrictReserved: in.StrictReserved,
-	}))
+	})
+	if err != nil {
+		return "Simulate: " + err.Error()
+	}
+	got := recordSimulation(&in.Snapshot, result)
 	return closest(got.canonical(), want.simulation, want.Seen)
 }
 
