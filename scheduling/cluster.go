@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Cluster is the facts that a simulation stands on. Its objects are read, never
@@ -97,6 +98,14 @@ type Options struct {
 	// place; nil means every active pod that no DaemonSet and no Node owns.
 	// It is asked once per pod, while the snapshot is compiled.
 	Moves func(*corev1.Pod) bool
+	// DefaultSpread are the topology spread constraints of pods that have none
+	// of their own, like the default constraints of kube-scheduler's
+	// configuration; Karpenter has none. Their label selectors are ignored:
+	// SelectorOf gives one for each pod, which in kube-scheduler is that of the
+	// services and controllers it belongs to. A pod for which it returns nil gets
+	// no constraints, as does every pod while SelectorOf is nil.
+	DefaultSpread []corev1.TopologySpreadConstraint
+	SelectorOf    func(*corev1.Pod) *metav1.LabelSelector
 	// AllowResourceClaims lets pods with resource claims (DRA) be placed as if
 	// they had none. By default they are refused with a reason.
 	AllowResourceClaims bool

@@ -41,7 +41,7 @@ type Snapshot struct {
 // NewSnapshot compiles a cluster. It costs a few microseconds a pod; what it
 // keeps beside the given objects is a few hundred bytes a pod at most.
 //
-// The error is a [field.ErrorList]: two nodes or pools of one name, a node that
+// The error is one [field.Error], or several as an aggregate: two nodes or pools of one name, a node that
 // is neither a node nor a claim, a malformed requirement or label selector.
 // The objects of the cluster are read, never written, and must not change while
 // the snapshot is in use.
@@ -52,34 +52,40 @@ func NewSnapshot(cluster Cluster, opts Options) (*Snapshot, error) {
 		cluster: &cluster,
 	}
 	s.wellKnown = append(s.keys.WellKnownLabels(), opts.WellKnownLabels...)
-	pools, errs := checkPools(&cluster)
-	hosts, more := compileHosts(&cluster, s.keys, pools)
+	if err := s.begin(&cluster); err != nil {
+		return nil, err
+	}
+	s.book = newPodBook(cluster.Namespaces, prefersNoSchedule(s.usable))
+	s.volumes = newVolumeTable(&cluster)
+	s.collectPods(&cluster)
+	s.compileHosts(&cluster)
+	return s, s.selectorError()
+}
+
+// begin checks the cluster, and lists its nodes and pools.
+func (s *Snapshot) begin(c *Cluster) error {
+	pools, errs := checkPools(c)
+	hosts, more := listHosts(c, s.keys, pools)
 	if errs = append(errs, more...); len(errs) > 0 {
-		return nil, errs.ToAggregate()
+		return errs.ToAggregate()
 	}
-	s.hosts = hosts
-	s.compile(&cluster)
-	if err := s.book.topology.err; err != nil {
-		return nil, field.ErrorList{selectorFieldError(err)}.ToAggregate()
-	}
-	return s, nil
-}
-
-// compile fills the tables, each from those before it.
-func (s *Snapshot) compile(c *Cluster) {
-	s.usable = orderPools(c)
+	s.hosts, s.usable = hosts, orderPools(c)
 	s.compileReservations()
-	s.book = newPodBook(c.Namespaces, prefersNoSchedule(s.usable))
-	s.collectPods(c)
-	s.compileVolumes(c)
-	for i := range s.pods.rows {
-		row := &s.pods.rows[i]
-		row.class = s.book.classOf(row.pod, s.spreadsOf(row.pod))
-	}
-	s.compileHosts(c)
+	return nil
 }
 
-// compileHosts fills the tables that depend on the nodes; the book is complete.
+// selectorError reports the first label selector that couldn't be read.
+func (s *Snapshot) selectorError() error {
+	bad := s.book.topology.err
+	if bad == nil {
+		return nil
+	}
+	path := field.NewPath("pods").Key(bad.pod.Namespace + "/" + bad.pod.Name)
+	return field.Invalid(path, field.OmitValueType{}, "label selector: "+bad.err.Error())
+}
+
+// compileHosts fills the tables that depend on the nodes, each from those before
+// it; the book is complete.
 func (s *Snapshot) compileHosts(c *Cluster) {
 	s.resources = resourceTable{names: slices.Clone(s.book.resources.names), index: maps.Clone(s.book.resources.index)}
 	s.compileColumns()
@@ -104,12 +110,6 @@ func checkPools(c *Cluster) (map[string]*Pool, field.ErrorList) {
 		}
 	}
 	return pools, errs
-}
-
-func selectorFieldError(err error) *field.Error {
-	bad := err.(*selectorError)
-	name := bad.pod.Namespace + "/" + bad.pod.Name
-	return field.Invalid(field.NewPath("pods").Key(name), field.OmitValueType{}, "label selector: "+bad.err.Error())
 }
 
 // prefersNoSchedule reports whether a pool has a taint that pods may be allowed
@@ -202,5 +202,17 @@ func (s *Snapshot) setFree(host int, used, owed []int64) {
 // spreadsOf returns the pod's topology spread constraints, or the default ones
 // if it has none.
 func (s *Snapshot) spreadsOf(pod *corev1.Pod) []corev1.TopologySpreadConstraint {
-	return pod.Spec.TopologySpreadConstraints
+	own := pod.Spec.TopologySpreadConstraints
+	if len(own) > 0 || len(s.opts.DefaultSpread) == 0 || s.opts.SelectorOf == nil {
+		return own
+	}
+	selector := s.opts.SelectorOf(pod)
+	if selector == nil {
+		return nil
+	}
+	spreads := slices.Clone(s.opts.DefaultSpread)
+	for i := range spreads {
+		spreads[i].LabelSelector = selector
+	}
+	return spreads
 }

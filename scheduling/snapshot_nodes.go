@@ -48,7 +48,7 @@ type hostTable struct {
 	quiet bitset
 }
 
-func compileHosts(c *Cluster, keys annotations.Keys, pools map[string]*Pool) (hostTable, field.ErrorList) {
+func listHosts(c *Cluster, keys annotations.Keys, pools map[string]*Pool) (hostTable, field.ErrorList) {
 	t := hostTable{hosts: make([]hostView, 0, len(c.Nodes))}
 	var errs field.ErrorList
 	for i := range c.Nodes {

@@ -43,15 +43,31 @@ type podTable struct {
 	pending span
 }
 
-// collectPods sorts the pods that play a part to their nodes. The span of each
-// node is set on the way.
+// collectPods lists the pods that play a part.
 func (s *Snapshot) collectPods(c *Cluster) {
 	rows := make([]podRow, 0, len(c.Pods))
 	for _, pod := range c.Pods {
-		if row, ok := s.rowOf(pod); ok {
+		if row, ok := s.rowOf(pod); ok && (row.host >= 0 || s.placeable(pod)) {
 			rows = append(rows, row)
 		}
 	}
+	s.arrange(rows)
+	for i := range s.pods.rows {
+		s.describe(&s.pods.rows[i])
+	}
+}
+
+// describe finds the class and the volumes of a pod.
+func (s *Snapshot) describe(row *podRow) {
+	row.class = s.book.classOf(row.pod, s.spreadsOf(row.pod))
+	if names := claimNames(row.pod); len(names) > 0 {
+		row.volume = int32(len(s.volumes.sets))
+		s.volumes.sets = append(s.volumes.sets, s.volumesOf(names))
+	}
+}
+
+// arrange sorts the rows to their nodes, and sets the span of each.
+func (s *Snapshot) arrange(rows []podRow) {
 	s.pods.rows = s.byHost(rows)
 	for i := range s.hosts.hosts {
 		h := &s.hosts.hosts[i]

@@ -70,7 +70,7 @@ type topologyBook struct {
 	keyIDs, groupIDs, variantIDs, filterIDs map[string]int32
 	inverseIDs                              map[int32]int32 // by group
 	namespaces                              []*corev1.Namespace
-	err                                     error // of the first bad selector
+	err                                     *selectorError // the first
 }
 
 func newTopologyBook(namespaces []*corev1.Namespace) topologyBook {
@@ -152,7 +152,7 @@ func (b *podBook) inverseOf(pod *corev1.Pod, terms []corev1.PodAffinityTerm) []i
 		if !ok {
 			id = int32(len(t.inverse))
 			t.inverseIDs[group.id] = id
-			t.inverse = append(t.inverse, &variant{id: id, group: group, tolerations: pod.Spec.Tolerations, honorTaints: true})
+			t.inverse = append(t.inverse, &variant{id: id, group: group})
 		}
 		ids = append(ids, id)
 	}
@@ -221,18 +221,17 @@ func (g *topologyGroup) selects(namespace string, set labels.Set) bool {
 func (t *topologyBook) selector(pod *corev1.Pod, s *metav1.LabelSelector) (sel labels.Selector, none bool) {
 	sel, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
-		t.err = cmp.Or(t.err, error(&selectorError{pod, err}))
+		t.err = cmp.Or(t.err, &selectorError{pod, err})
 		return labels.Nothing(), true
 	}
 	return sel, s == nil
 }
 
+// selectorError is a label selector that couldn't be read, and whose it is.
 type selectorError struct {
 	pod *corev1.Pod
 	err error
 }
-
-func (e *selectorError) Error() string { return e.err.Error() }
 
 // withMatchLabels adds `key In [value]` for each of keys that the pod has.
 func withMatchLabels(s *metav1.LabelSelector, set map[string]string, keys []string) *metav1.LabelSelector {

@@ -1,5 +1,7 @@
 package scheduling
 
+import corev1 "k8s.io/api/core/v1"
+
 // topologyState is what the topology book asks about, as this snapshot's nodes
 // and pods stand.
 type topologyState struct {
@@ -143,17 +145,21 @@ func (c *counter) countNodes(v *variant) []pair {
 }
 
 // countOwners counts, for each inverse group, the pods that have its term.
-// Terminating ones keep others away until they are gone.
+// Terminating ones keep others away until they are gone. The tolerations of the
+// first by name decide which domains the pools make known.
 func (c *counter) countOwners() {
 	owners := make([][]int32, len(c.book.topology.inverse))
+	first := make([]*corev1.Pod, len(c.book.topology.inverse))
 	for i := range c.Snapshot.pods.rows {
 		row := &c.Snapshot.pods.rows[i]
-		terms := c.book.classes[row.class].terms
-		if len(terms) == 0 || row.host < 0 || !row.flags.is(podLives) || c.alwaysMoves(row) {
-			continue
-		}
-		for _, term := range terms {
-			owners[term] = append(owners[term], row.host)
+		stays := row.host >= 0 && row.flags.is(podLives) && !c.alwaysMoves(row)
+		for _, term := range c.book.classes[row.class].terms {
+			if stays {
+				owners[term] = append(owners[term], row.host)
+			}
+			if f := first[term]; f == nil || comparePodNames(*row, podRow{pod: f}) < 0 {
+				first[term] = row.pod
+			}
 		}
 	}
 	for i, v := range c.book.topology.inverse {
@@ -163,6 +169,10 @@ func (c *counter) countOwners() {
 				c.tally.add(d)
 			}
 		}
-		c.topology.inverse = append(c.topology.inverse, baseCounts{known: c.knownFromPools(v), pods: c.tally.pairs()})
+		base := baseCounts{pods: c.tally.pairs()}
+		if first[i] != nil {
+			base.known = c.knownFromPools(&variant{group: v.group, tolerations: first[i].Spec.Tolerations, honorTaints: true})
+		}
+		c.topology.inverse = append(c.topology.inverse, base)
 	}
 }

@@ -50,10 +50,9 @@ type attachLimit struct {
 	attached []int32 // claims, sorted, each once
 }
 
-func (s *Snapshot) compileVolumes(c *Cluster) {
-	t := &s.volumes
-	*t = volumeTable{
-		limits: map[int32][]attachLimit{}, ids: map[nsName]int32{},
+func newVolumeTable(c *Cluster) volumeTable {
+	t := volumeTable{
+		ids:    map[nsName]int32{},
 		claims: make(map[nsName]*corev1.PersistentVolumeClaim, len(c.PersistentVolumeClaims)),
 		pvs:    make(map[string]*corev1.PersistentVolume, len(c.PersistentVolumes)),
 		class:  make(map[string]*storagev1.StorageClass, len(c.StorageClasses)),
@@ -67,22 +66,7 @@ func (s *Snapshot) compileVolumes(c *Cluster) {
 	for _, class := range c.StorageClasses {
 		t.class[class.Name] = class
 	}
-	s.dropUnplaceable()
-	for i := range s.pods.rows {
-		row := &s.pods.rows[i]
-		if names := claimNames(row.pod); len(names) > 0 {
-			row.volume = int32(len(t.sets))
-			t.sets = append(t.sets, s.volumesOf(names))
-		}
-	}
-}
-
-// dropUnplaceable takes out the pending pods that don't take part.
-func (s *Snapshot) dropUnplaceable() {
-	from := s.pods.pending.from
-	kept := slices.DeleteFunc(s.pods.rows[from:], func(r podRow) bool { return !s.placeable(r.pod) })
-	s.pods.rows = s.pods.rows[:int(from)+len(kept)]
-	s.pods.pending.to = int32(len(s.pods.rows))
+	return t
 }
 
 // claimNames lists the claims of a pod: those it names, and those made for its
@@ -263,6 +247,7 @@ func csiDriver(provisioner string) string {
 
 // compileLimits reads how many volumes each node may attach and has attached.
 func (s *Snapshot) compileLimits(c *Cluster) {
+	s.volumes.limits = map[int32][]attachLimit{}
 	for _, n := range c.CSINodes {
 		host, ok := s.hosts.byKube[n.Name]
 		if !ok || int(host) >= s.hosts.dests {
