@@ -118,6 +118,21 @@ type Verdict struct {
 	TypeFound bool
 }
 
+// String is a sentence for a human: "AMIDrift, ami-1 is not one of ami-2".
+func (v Verdict) String() string {
+	switch v.Outcome {
+	case Matches:
+		return "matches"
+	case Unlaunched:
+		return "not launched yet"
+	case InPlace:
+		return fmt.Sprintf("%s, %s; it can be put right in place", v.Reason, v.Detail)
+	case Confirm:
+		return fmt.Sprintf("%s, %s; to be confirmed by a live look", v.Reason, v.Detail)
+	}
+	return fmt.Sprintf("%s, %s", v.Reason, v.Detail)
+}
+
 // Checker is a pool against which claims are judged. It is immutable, and keeps
 // no reference to what it was made from but the instance types.
 type Checker struct {

@@ -669,3 +669,17 @@ func BenchmarkPropose(b *testing.B) {
 		})
 	}
 }
+
+func TestStartupTimeouts(t *testing.T) {
+	var o StartupTimeouts
+	at, ok := o.Deadline(Startup{Created: noon})
+	assert.True(t, ok)
+	assert.Equal(t, minutes(5), at, "no instance")
+	at, ok = o.Deadline(Startup{Created: noon, Launched: true})
+	assert.True(t, ok)
+	assert.Equal(t, minutes(15), at, "an instance, but no node")
+	_, ok = o.Deadline(Startup{Created: noon, Launched: true, Registered: true})
+	assert.False(t, ok)
+	at, _ = StartupTimeouts{Registration: time.Hour}.Deadline(Startup{Created: noon, Launched: true})
+	assert.Equal(t, minutes(60), at)
+}
