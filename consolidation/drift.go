@@ -5,72 +5,76 @@ import (
 	"github.com/node-disruption/disruption/scheduling"
 )
 
-// Drift replaces the first drifted node whose pods can all be placed, by the
-// rules of [drift.Propose]: no price is asked, any number of new nodes may come.
+// Drift replaces the first drifted node whose pods can all be placed: nodes
+// without pods that must move come first, then the oldest drift, ties by name.
+// It is [drift.Propose] for the nodes that may be disrupted at all, with the
+// reasons of all others and the savings.
+//
+// Karpenter v1.14 asks for no price here, takes as many new nodes as it needs,
+// and puts pods on nodes that have not settled yet.
 func (p *Planner) Drift(allowed Allowed) Outcome {
 	s := p.search(MethodDrift, allowed)
-	options := p.options.Drift
-	options.Explain = options.Explain || p.options.Explain
-	s.adopt(drift.Propose(driftCandidates(p.fleet.Eligible(MethodDrift)), s.left, counting{s}, options))
+	counted := &countingSimulator{s: s}
+	plan := drift.Propose(s.driftCandidates(), allowed, counted, s.options.Drift)
+	s.adopt(plan)
+	if n := len(s.Rejected); n > 0 && s.Rejected[n-1].Reasons[0].Code == NoPools {
+		s.Failure = &s.Rejected[n-1].Reasons[0]
+	}
 	return s.done()
 }
 
-// StaticDrift replaces drifted nodes of static pools one for one, by the rules of
-// [drift.ProposeStatic]: nothing is simulated, no instance type is chosen.
+// StaticDrift replaces drifted nodes of static pools one for one, each by a move
+// of its own and by a node of the same template; nothing is simulated and no
+// instance type is chosen. It is [drift.ProposeStatic]; the claims of a pool are
+// counted from the cluster.
 func (p *Planner) StaticDrift(allowed Allowed) Outcome {
 	s := p.search(MethodStaticDrift, allowed)
-	byPool := map[string][]*Candidate{}
-	for _, c := range p.fleet.Eligible(MethodStaticDrift) {
+	byPool := map[string][]drift.Candidate{}
+	for _, c := range s.driftCandidates() {
 		byPool[c.Pool] = append(byPool[c.Pool], c)
 	}
 	var pools []drift.StaticPool
-	for name, candidates := range byPool {
+	for name, drifted := range byPool {
 		pool := p.fleet.pools[name]
 		pools = append(pools, drift.StaticPool{
 			Name: name, Replicas: *pool.Replicas, NodeLimit: pool.NodeLimit,
 			Running: pool.active, Deleting: pool.deleting, Pending: pool.inMove,
-			Allowed: s.left[name], Drifted: driftCandidates(candidates),
+			Allowed: allowed[name], Drifted: drifted,
 		})
 	}
-	s.adopt(drift.ProposeStatic(pools, p.options.StaticDrift))
+	s.adopt(drift.ProposeStatic(pools, s.options.StaticDrift))
 	return s.done()
 }
 
-// counting is the search's simulator, as drift asks it.
-type counting struct{ *search }
-
-// Simulate implements [drift.Simulator].
-func (c counting) Simulate(request scheduling.Request) scheduling.Result {
-	if c.tired() {
-		return scheduling.Result{Truncated: true}
-	}
-	c.Simulations++
-	return c.simulate(request.Remove, request)
-}
-
-func driftCandidates(candidates []*Candidate) []drift.Candidate {
-	list := make([]drift.Candidate, len(candidates))
-	for i, c := range candidates {
+// driftCandidates are the candidates of the method as package drift takes them,
+// without those that a guard refuses.
+func (s *search) driftCandidates() []drift.Candidate {
+	var list []drift.Candidate
+	for _, c := range s.fleet.Eligible(s.Method) {
+		m := newMove(s.Method, []*Candidate{c})
+		m.Decision = Replace
+		if s.guard(m); !m.Allowed() {
+			s.stay(c, m.Reasons...)
+			continue
+		}
 		claim := c.facts.Claim
-		list[i] = drift.Candidate{
+		list = append(list, drift.Candidate{
 			Node: c.Name, Claim: claim.Name, Pool: c.Pool,
 			Reason: drift.Reason(claim.DriftReason), DriftedSince: *claim.Drifted,
-			ReschedulablePods: len(c.Reschedulable),
-			HasGracePeriod:    claim.TerminationGracePeriod != nil,
-		}
+			ReschedulablePods: len(c.Reschedulable), HasGracePeriod: claim.TerminationGracePeriod != nil,
+		})
 	}
 	return list
 }
 
-// adopt takes over what drift decided.
+// adopt turns a plan of package drift into the outcome.
 func (s *search) adopt(plan drift.Plan) {
 	for i := range plan.Moves {
 		move := &plan.Moves[i]
-		c := s.fleet.byName[move.Candidate.Node]
-		m := newMove(s.Method, []*Candidate{c})
+		m := newMove(s.Method, []*Candidate{s.fleet.byName[move.Candidate.Node]})
 		m.Placements, m.TerminateFirst = move.Placements, move.TerminateFirst
 		if s.Method == MethodStaticDrift {
-			move.Replacements[0].Requirements = c.pool.Requirements
+			move.Replacements[0].Requirements = m.candidates[0].pool.Requirements
 		}
 		s.substitute(m, move.Replacements)
 		s.Moves = append(s.Moves, m)
@@ -91,47 +95,52 @@ func (p *Planner) substitute(m *Move, nodes []scheduling.NewNode) {
 	}
 }
 
-// skip notes why a drifted node is not taken.
-func (s *search) skip(skipped *drift.Skipped) {
-	c := s.fleet.byName[skipped.Node]
-	why := reason(driftCode(skipped.Code), []string{object("NodePool", c.Pool)}, "%s", skipped.Detail)
-	switch skipped.Code {
-	case drift.CodeNoPools:
-		s.Failure = &why
-	case drift.CodeUnplaced, drift.CodeTooMany:
-		m := newMove(s.Method, []*Candidate{c})
-		m.Placements = skipped.Placements
-		if len(skipped.Placements) > 0 {
-			why = unplaced(&scheduling.Result{Placements: skipped.Placements})
-		} else if s.Interrupted {
-			why = notReached(c, "the search was interrupted")
-		}
-		m.refuse(why)
-		s.Rejected = append(s.Rejected, m)
-	}
-	s.stay(c, why)
+// driftCodes are our codes for the reasons of package drift.
+var driftCodes = map[drift.Code]Code{
+	drift.CodeBudget:          BudgetSpent,
+	drift.CodeGate:            RolloutHeld,
+	drift.CodeUnplaced:        PodsUnplaced,
+	drift.CodeTooMany:         TooManyNewNodes,
+	drift.CodeNoPools:         NoPools,
+	drift.CodeNotReached:      NotReached,
+	drift.CodeReplicas:        ReplicasExceeded,
+	drift.CodeNoHeadroom:      NodeLimit,
+	drift.CodeReplicasMissing: ReplicasMissing,
 }
 
-func driftCode(code drift.Code) Code {
-	switch code {
-	case drift.CodePodsBlock:
-		return PodDoNotDisrupt
-	case drift.CodeBudget:
-		return BudgetSpent
-	case drift.CodeGate:
-		return RolloutGate
-	case drift.CodeUnplaced:
-		return PodsUnplaced
-	case drift.CodeTooMany:
-		return TooManyNewNodes
-	case drift.CodeNoPools:
-		return NoPools
-	case drift.CodeReplicas:
-		return ReplicasExceeded
-	case drift.CodeNoHeadroom:
-		return NodeLimit
-	case drift.CodeReplicasMissing:
-		return ReplicasMissing
+// skip notes why a drifted node stays.
+func (s *search) skip(skipped *drift.Skipped) {
+	c := s.fleet.byName[skipped.Node]
+	r := Reason{Code: driftCodes[skipped.Code], Message: skipped.Detail, Objects: []string{object("Node", c.Name)}}
+	switch r.Code {
+	case BudgetSpent:
+		r = budgetSpent(s.Method, c)
+	case RolloutHeld, ReplicasExceeded, ReplicasMissing, NodeLimit:
+		r.Objects = []string{object("NodePool", c.Pool)}
+	case PodsUnplaced:
+		if s.Interrupted && len(skipped.Placements) == 0 {
+			s.stay(c, notReached(c, "the search was interrupted"))
+			return
+		}
+		r = unplaced(skipped.Placements)
 	}
-	return NotReached
+	s.stay(c, r)
+	if skipped.Code == drift.CodeUnplaced || skipped.Code == drift.CodeTooMany || skipped.Code == drift.CodeNoPools {
+		m := newMove(s.Method, []*Candidate{c})
+		m.refuse(r)
+		s.Rejected = append(s.Rejected, m)
+	}
+}
+
+// countingSimulator is the planner's own simulator, with its bounds.
+type countingSimulator struct{ s *search }
+
+// Simulate implements [drift.Simulator]. A search that must end answers that
+// nothing was placed.
+func (c *countingSimulator) Simulate(request scheduling.Request) scheduling.Result {
+	if c.s.tired() {
+		return scheduling.Result{Truncated: true}
+	}
+	c.s.Simulations++
+	return c.s.simulate(request.Remove, request)
 }

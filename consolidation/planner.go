@@ -45,6 +45,9 @@ type Options struct {
 	ForEach func(n int, do func(i int))
 	// Batch is how many candidates are handed to ForEach at a time, 0 meaning 1.
 	Batch int
+	// Drift and StaticDrift are the options of those methods.
+	Drift       drift.MoveOptions
+	StaticDrift drift.StaticOptions
 	// Guards that every move must pass, on top of Karpenter's rules, and what they
 	// remember. An Empty move leaves out the nodes that they refuse.
 	Guards  []Guard
@@ -170,7 +173,7 @@ func (p *Planner) judge(m *Move, result *scheduling.Result) {
 		m.refuse(reason(TooManyNewNodes, nodeObjects(m), "the pods would need too many new nodes"))
 		return
 	case !result.AllRunningPlaced():
-		m.refuse(unplaced(result))
+		m.refuse(unplaced(result.Placements))
 		return
 	case n == 0:
 		m.Decision, m.Savings = Delete, m.Price
@@ -192,11 +195,11 @@ func (p *Planner) judge(m *Move, result *scheduling.Result) {
 }
 
 // unplaced names the running pods that would have no place.
-func unplaced(result *scheduling.Result) Reason {
+func unplaced(placements []scheduling.Placement) Reason {
 	var pods []string
 	why := ""
-	for i := range result.Placements {
-		at := &result.Placements[i]
+	for i := range placements {
+		at := &placements[i]
 		if at.Origin == scheduling.FromPending || at.Placed() {
 			continue
 		}

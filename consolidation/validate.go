@@ -130,7 +130,7 @@ func (p *Planner) resimulate(m *Move) *Reason {
 	case result.NoPools:
 		r = reason(NoPools, nil, "no node pool can open a node")
 	case !result.AllRunningPlaced():
-		r = unplaced(&result)
+		r = unplaced(result.Placements)
 		r.Code = SchedulingChanged
 	case len(result.NewNodes) != len(m.Replacements):
 		r = reason(SchedulingChanged, nodeObjects(m), "%d new nodes would be needed now, the move has %d", len(result.NewNodes), len(m.Replacements))
