@@ -12,31 +12,39 @@ const DefaultMaxReplacements = 8
 // gives up growing it: the room is then used up.
 const patience = 24
 
+// DefaultMaxPlacements bounds the work of Best: as many pods are placed in all its
+// simulations of sets of nodes.
+const DefaultMaxPlacements = 100_000
+
 // Best looks for the set of nodes that saves most, with less disruption where two
 // save the same. It is not Karpenter's search, and never worse than it: by
 // savings, then disruption, the move is at least as good as that of [Planner.Multi]
-// under the same budgets and bound.
+// and that of [Planner.Single] under the same budgets and without a bound.
 //
 // It starts with Multi's search. Then it evaluates every candidate alone, leaves
-// out those whose pods would find no place, and grows sets by the candidates'
+// out those whose pods would find no place, and grows a set by the candidates'
 // savings per disruption, several at a time, keeping what still fits. The best set
-// is improved by leaving out and by swapping nodes. A move may have several
-// replacements, up to [Options.MaxReplacements]. A move with replacements is
-// finally tried on [Options.Variants].
+// is improved by leaving out, by swapping and by adding nodes. A move may have
+// several replacements, up to [Options.MaxReplacements]. A move with replacements
+// is finally tried on [Options.Variants].
 //
 // Every step ends when MaxSimulations or Stop says so, with the best move so far;
-// Interrupted then says so. Bound tells how much the best move can be off.
+// Interrupted then says so. The last steps also end at MaxPlacements. Bound tells
+// how much more than the best move saves any other could.
 func (p *Planner) Best(allowed Allowed) Outcome {
 	s := &bestSearch{search: p.search(MethodBest, allowed)}
+	s.effort = cmp.Or(p.options.MaxPlacements, DefaultMaxPlacements)
 	candidates := s.affordable()
 	s.Bound = p.upperBound(candidates)
 	s.startWithPrefixes(allowed)
 	s.prepare(candidates)
+	prefix := s.best
 	s.grow(nil)
-	if s.best != nil {
-		s.grow(s.best.candidates)
+	if prefix != nil {
+		s.grow(prefix)
 	}
 	for s.leaveOut() || s.swap() {
+		s.grow(s.best)
 	}
 	s.tryVariants()
 	if s.best != nil {
@@ -49,9 +57,10 @@ func (p *Planner) Best(allowed Allowed) Outcome {
 // bestSearch is Best at work.
 type bestSearch struct {
 	*search
-	best  *Move
-	order []*Candidate // those that may join a set, most promising first
-	alone []*Move      // each candidate's move by itself
+	best   *Move
+	order  []*Candidate // those that may join a set, most promising first
+	alone  []*Move      // each candidate's move by itself
+	effort int          // placements that are left
 }
 
 // affordable are the candidates of pools whose budgets allow anything.
@@ -72,7 +81,6 @@ func (s *bestSearch) startWithPrefixes(allowed Allowed) {
 	multi := s.Planner.search(MethodMulti, allowed)
 	m := multi.prefixes(multi.spend(s.underutilized))
 	s.Simulations += multi.Simulations
-	s.Interrupted = multi.Interrupted
 	if m != nil {
 		m.Method = MethodBest
 		s.best = m
@@ -132,8 +140,11 @@ func better(a, b *Move) bool {
 // try evaluates a set; nil if the search has to end, or the budgets don't allow
 // the set.
 func (s *bestSearch) try(candidates []*Candidate) *Move {
-	if len(candidates) == 0 || !s.within(candidates) || s.tired() {
+	if len(candidates) == 0 || !s.within(candidates) || s.effort <= 0 || s.tired() {
 		return nil
+	}
+	for _, c := range candidates {
+		s.effort -= len(c.Reschedulable)
 	}
 	s.Simulations++
 	return s.evaluate(MethodBest, candidates, true)
@@ -150,25 +161,28 @@ func (s *bestSearch) within(candidates []*Candidate) bool {
 	return true
 }
 
-// grow adds candidates to a set as long as that saves more: one, then two, then
-// four at a time while it goes well, and half as many after a failure.
-func (s *bestSearch) grow(seed []*Candidate) {
-	set := slices.Clone(seed)
-	var current *Move
-	if len(set) > 0 {
-		current = s.best
+// grow adds candidates to the set of a move, nil for none, as long as that saves
+// more: one, then two, then four at a time until it fails, then half as many after
+// each failure.
+func (s *bestSearch) grow(from *Move) {
+	var set []*Candidate
+	if from != nil {
+		set = from.candidates
 	}
 	rest := without(s.order, set)
-	for step, failures := 1, 0; len(rest) > 0 && failures < patience && !s.tired(); {
+	step, faster := 1, true
+	for failures := 0; len(rest) > 0 && failures < patience && s.effort > 0 && !s.tired(); {
 		step = min(step, len(rest))
 		m := s.try(append(slices.Clip(set), rest[:step]...))
 		switch {
-		case m != nil && m.Allowed() && (current == nil || better(m, current)):
-			set, current, rest = m.candidates, m, rest[step:]
+		case m != nil && m.Allowed() && (from == nil || better(m, from)):
+			set, from, rest, failures = m.candidates, m, rest[step:], 0
 			s.consider(m)
-			step, failures = 2*step, 0
+			if faster {
+				step *= 2
+			}
 		case step > 1:
-			step /= 2
+			step, faster = step/2, false
 		default:
 			rest, failures = rest[1:], failures+1
 		}

@@ -59,9 +59,14 @@ type Candidate struct {
 	// Reschedulable are the pods that must find a new place.
 	Reschedulable []*corev1.Pod `json:"-"`
 
-	facts *Node
-	pool  *pool
-	typ   *scheduling.InstanceType
+	facts  *Node
+	labels map[string]string
+	pool   *pool
+	typ    *scheduling.InstanceType
+	// wholeDisruption is the share in the disruption of its pool of a node that
+	// can't be disrupted. Unlike the reschedule disruption cost, which counts for
+	// the others, it counts mirror pods and terminating ones.
+	wholeDisruption float64
 	// blocked says which pods can't be evicted.
 	blocked []Reason
 
@@ -148,8 +153,8 @@ func (f *Fleet) addNodes() field.ErrorList {
 
 // candidate computes everything about one node that needs no other.
 func (f *Fleet) candidate(n *Node) *Candidate {
-	c := &Candidate{Name: n.name(), facts: n}
-	labels := n.labels()
+	c := &Candidate{Name: n.name(), facts: n, labels: f.labels(n)}
+	labels := c.labels
 	c.Pool = labels[f.keys.NodePool]
 	c.InstanceType = labels[corev1.LabelInstanceTypeStable]
 	c.Zone = labels[corev1.LabelTopologyZone]
@@ -158,29 +163,41 @@ func (f *Fleet) candidate(n *Node) *Candidate {
 		c.typ = c.pool.types[c.InstanceType]
 		c.Price = f.priceOf(c.typ, c.Zone, c.CapacityType)
 	}
-	for _, pod := range n.Pods {
-		if termination.IsReschedulable(pod) {
-			c.Reschedulable = append(c.Reschedulable, pod)
-		}
-	}
-	c.RescheduleDisruptionCost = RescheduleDisruptionCost(c.Reschedulable)
-	c.DisruptionCost = DisruptionCost(n.Pods, 1)
-	if n.Claim != nil {
-		c.DisruptionCost = DisruptionCost(n.Pods, LifetimeRemaining(n.Claim.Created, n.Claim.ExpireAfter, f.cluster.Now))
-	}
+	f.addCosts(c)
 	c.blocked = f.checkPods(n.Pods)
 	return c
 }
 
-// labels are the node's, or the claim's while no node has joined.
-func (n *Node) labels() map[string]string {
-	switch {
-	case n.Node != nil:
-		return n.Node.Labels
-	case n.Claim != nil:
-		return n.Claim.Labels
+// addCosts sums what the pods of a node cost, each of which is priced once.
+func (f *Fleet) addCosts(c *Candidate) {
+	c.RescheduleDisruptionCost, c.wholeDisruption = 1, 1
+	for _, pod := range c.facts.Pods {
+		cost := EvictionCost(pod)
+		c.DisruptionCost += cost
+		if termination.IsReschedulable(pod) {
+			c.Reschedulable = append(c.Reschedulable, pod)
+			c.RescheduleDisruptionCost += math.Max(0, cost)
+		}
+		if !termination.IsTerminal(pod) && !termination.IsDaemon(pod) {
+			c.wholeDisruption += math.Max(0, cost)
+		}
 	}
-	return nil
+	if claim := c.facts.Claim; claim != nil {
+		c.DisruptionCost *= LifetimeRemaining(claim.Created, claim.ExpireAfter, f.cluster.Now)
+	}
+}
+
+// labels are the claim's until the node has taken them over.
+func (f *Fleet) labels(n *Node) map[string]string {
+	switch {
+	case n.Node == nil && n.Claim == nil:
+		return nil
+	case n.Node == nil:
+		return n.Claim.Labels
+	case n.Claim == nil || n.Node.Labels[f.keys.Registered] == "true" || n.Node.Labels[f.keys.Initialized] == "true":
+		return n.Node.Labels
+	}
+	return n.Claim.Labels
 }
 
 // priceOf is the price of the first offering of that zone and capacity type,
@@ -228,21 +245,8 @@ func (f *Fleet) count(c *Candidate) {
 	case f.disruptable(c):
 		c.pool.disruption += c.RescheduleDisruptionCost
 	default:
-		c.pool.disruption += wholeDisruptionCost(c.facts.Pods)
+		c.pool.disruption += c.wholeDisruption
 	}
-}
-
-// wholeDisruptionCost is the share in the disruption of its pool of a node that
-// can't be disrupted. Unlike [RescheduleDisruptionCost], which counts for the
-// others, it counts mirror pods and terminating ones.
-func wholeDisruptionCost(pods []*corev1.Pod) float64 {
-	sum := 1.0
-	for _, pod := range pods {
-		if !termination.IsTerminal(pod) && !termination.IsDaemon(pod) {
-			sum += math.Max(0, EvictionCost(pod))
-		}
-	}
-	return sum
 }
 
 // Candidates returns every node of the fleet by name, eligible or not.

@@ -55,6 +55,10 @@ type Options struct {
 	// MaxReplacements is how many new nodes a move of Best may have, 0 meaning
 	// [DefaultMaxReplacements].
 	MaxReplacements int
+	// MaxPlacements bounds how many pods Best places in all its simulations of sets
+	// of nodes together, 0 meaning [DefaultMaxPlacements]: on small clusters that is
+	// hardly a bound, on large ones it keeps the time within seconds.
+	MaxPlacements int
 	// Variants are simulators of the same cluster in which pools may launch only
 	// some of their instance types, say the smaller ones: Best tries on them
 	// whether several smaller new nodes are cheaper than a large one.
@@ -250,10 +254,8 @@ func (m *Move) running() []scheduling.Running {
 	list := make([]scheduling.Running, 0, len(m.candidates))
 	for _, c := range m.candidates {
 		if c.typ != nil {
-			list = append(list, scheduling.Running{InstanceType: c.typ, Labels: c.labels()})
+			list = append(list, scheduling.Running{InstanceType: c.typ, Labels: c.labels})
 		}
 	}
 	return list
 }
-
-func (c *Candidate) labels() map[string]string { return c.facts.labels() }
