@@ -14,9 +14,9 @@ import (
 // and puts pods on nodes that have not settled yet.
 func (p *Planner) Drift(allowed Allowed) Outcome {
 	s := p.search(MethodDrift, allowed)
-	counted := &countingSimulator{s: s}
-	plan := drift.Propose(s.driftCandidates(), allowed, counted, s.options.Drift)
-	s.adopt(plan)
+	options := s.options.Drift
+	options.Explain = options.Explain || s.options.Explain
+	s.adopt(drift.Propose(s.driftCandidates(), allowed, counting{s}, options))
 	if n := len(s.Rejected); n > 0 && s.Rejected[n-1].Reasons[0].Code == NoPools {
 		s.Failure = &s.Rejected[n-1].Reasons[0]
 	}
@@ -95,27 +95,39 @@ func (p *Planner) substitute(m *Move, nodes []scheduling.NewNode) {
 	}
 }
 
-// driftCodes are our codes for the reasons of package drift.
-var driftCodes = map[drift.Code]Code{
-	drift.CodeBudget:          BudgetSpent,
-	drift.CodeGate:            RolloutHeld,
-	drift.CodeUnplaced:        PodsUnplaced,
-	drift.CodeTooMany:         TooManyNewNodes,
-	drift.CodeNoPools:         NoPools,
-	drift.CodeNotReached:      NotReached,
-	drift.CodeReplicas:        ReplicasExceeded,
-	drift.CodeNoHeadroom:      NodeLimit,
-	drift.CodeReplicasMissing: ReplicasMissing,
+// driftCode is our code for a reason of package drift.
+func driftCode(code drift.Code) Code {
+	switch code {
+	case drift.CodePodsBlock:
+		return PodDoNotDisrupt
+	case drift.CodeBudget:
+		return BudgetSpent
+	case drift.CodeGate:
+		return RolloutGate
+	case drift.CodeUnplaced:
+		return PodsUnplaced
+	case drift.CodeTooMany:
+		return TooManyNewNodes
+	case drift.CodeNoPools:
+		return NoPools
+	case drift.CodeReplicas:
+		return ReplicasExceeded
+	case drift.CodeNoHeadroom:
+		return NodeLimit
+	case drift.CodeReplicasMissing:
+		return ReplicasMissing
+	}
+	return NotReached
 }
 
 // skip notes why a drifted node stays.
 func (s *search) skip(skipped *drift.Skipped) {
 	c := s.fleet.byName[skipped.Node]
-	r := Reason{Code: driftCodes[skipped.Code], Message: skipped.Detail, Objects: []string{object("Node", c.Name)}}
+	r := Reason{Code: driftCode(skipped.Code), Message: skipped.Detail, Objects: []string{object("Node", c.Name)}}
 	switch r.Code {
 	case BudgetSpent:
 		r = budgetSpent(s.Method, c)
-	case RolloutHeld, ReplicasExceeded, ReplicasMissing, NodeLimit:
+	case RolloutGate, ReplicasExceeded, ReplicasMissing, NodeLimit:
 		r.Objects = []string{object("NodePool", c.Pool)}
 	case PodsUnplaced:
 		if s.Interrupted && len(skipped.Placements) == 0 {
@@ -132,15 +144,15 @@ func (s *search) skip(skipped *drift.Skipped) {
 	}
 }
 
-// countingSimulator is the planner's own simulator, with its bounds.
-type countingSimulator struct{ s *search }
+// counting is the search's simulator, as drift asks it.
+type counting struct{ *search }
 
 // Simulate implements [drift.Simulator]. A search that must end answers that
 // nothing was placed.
-func (c *countingSimulator) Simulate(request scheduling.Request) scheduling.Result {
-	if c.s.tired() {
+func (c counting) Simulate(request scheduling.Request) scheduling.Result {
+	if c.tired() {
 		return scheduling.Result{Truncated: true}
 	}
-	c.s.Simulations++
-	return c.s.simulate(request.Remove, request)
+	c.Simulations++
+	return c.simulate(request.Remove, request)
 }

@@ -39,9 +39,6 @@ type Move struct {
 	Score *Score `json:"score,omitempty"`
 	// Placements says where the pods go; nil for moves that need no simulation.
 	Placements []scheduling.Placement `json:"-"`
-	// TerminateFirst: the node goes before its replacement is launched, which only
-	// the options of StaticDrift can ask for.
-	TerminateFirst bool `json:"terminateFirst,omitempty"`
 	// Reasons why the move is not made: none means that it may be made.
 	Reasons []Reason `json:"reasons,omitempty"`
 	// Nearest lists, with [Options.Explain] and code NotCheaper, the instance

@@ -45,9 +45,6 @@ type Options struct {
 	ForEach func(n int, do func(i int))
 	// Batch is how many candidates are handed to ForEach at a time, 0 meaning 1.
 	Batch int
-	// Drift and StaticDrift are the options of those methods.
-	Drift       drift.MoveOptions
-	StaticDrift drift.StaticOptions
 	// Guards that every move must pass, on top of Karpenter's rules, and what they
 	// remember. An Empty move leaves out the nodes that they refuse.
 	Guards  []Guard

@@ -65,8 +65,6 @@ const (
 	NotReached       Code = "NotReached"
 	NotChosen        Code = "NotChosen"
 	ReplicasExceeded Code = "ReplicasExceeded"
-	ReplicasMissing  Code = "ReplicasMissing"
-	RolloutHeld      Code = "RolloutHeld"
 	NodeLimit        Code = "NodeLimit"
 	ReplicasMissing  Code = "ReplicasMissing"
 	RolloutGate      Code = "RolloutGate"
