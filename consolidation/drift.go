@@ -139,6 +139,7 @@ func (s *search) skip(skipped *drift.Skipped) {
 	s.stay(c, r)
 	if skipped.Code == drift.CodeUnplaced || skipped.Code == drift.CodeTooMany || skipped.Code == drift.CodeNoPools {
 		m := newMove(s.Method, []*Candidate{c})
+		m.Placements = skipped.Placements
 		m.refuse(r)
 		s.Rejected = append(s.Rejected, m)
 	}
