@@ -39,6 +39,10 @@ type Cluster struct {
 	// no node is a candidate, as Karpenter can't tell what its nodes are.
 	Catalog scheduling.Catalog
 
+	// Unreadable names objects that exist but could not be read; [Cluster.Decode]
+	// fills it. No node is disrupted that such an object may be about.
+	Unreadable []Unreadable
+
 	// Nominated names nodes that were chosen for a pending pod a moment ago;
 	// InMove names nodes that a running move is about to delete. Neither kind is
 	// a candidate.

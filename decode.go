@@ -140,6 +140,17 @@ func (d *decoder) broken(path *field.Path, err error, raw json.RawMessage, into 
 		cause = err
 	}
 	d.errors = append(d.errors, field.Invalid(at, value, cause.Error()))
+	var facts struct {
+		header
+		Spec struct {
+			NodeName string `json:"nodeName"`
+		} `json:"spec"`
+	}
+	_ = json.Unmarshal(raw, &facts) // as far as it goes
+	d.into.Unreadable = append(d.into.Unreadable, Unreadable{
+		Kind: facts.Kind, Namespace: facts.Metadata.Namespace, Name: facts.Metadata.Name,
+		Node: facts.Spec.NodeName, Path: at.String(),
+	})
 }
 
 func (d *decoder) result() Decoded {

@@ -27,6 +27,7 @@ func (f *fleet) consolidation(limits *termination.Limits) consolidation.Cluster 
 	for i := range f.machines {
 		c.Nodes[i] = f.machines[i].consolidation()
 	}
+	f.veto(c.Nodes)
 	return c
 }
 
@@ -121,29 +122,18 @@ func moves(limits *termination.Limits, now time.Time) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool { return limits.IsCurrentlyReschedulable(pod, now) }
 }
 
-// Snapshot compiles the cluster for what-if questions, the way Propose does.
+// Snapshot compiles the cluster for what-if questions, the way [Prepare] does.
 // The cluster must not change while the snapshot is in use.
 func (c *Cluster) Snapshot(o Options) (*scheduling.Snapshot, error) {
-	facts, options, err := c.Scheduling(o)
-	if err != nil {
-		return nil, err
-	}
-	return scheduling.NewSnapshot(facts, options)
+	f := newFleet(c, o.Domain)
+	return f.compileSnapshot(o, f.compileLimits())
 }
 
 // Scheduling returns the facts and options that [Cluster.Snapshot] compiles, for
 // a host that brings a simulator of its own. They share the cluster's objects.
-func (c *Cluster) Scheduling(o Options) (scheduling.Cluster, scheduling.Options, error) {
-	limits, errs := termination.CompileLimits(c.PodDisruptionBudgets, termination.LimitsOptions{Domain: o.Domain})
-	if len(errs) > 0 {
-		return scheduling.Cluster{}, scheduling.Options{}, errs.ToAggregate()
-	}
+func (c *Cluster) Scheduling(o Options) (scheduling.Cluster, scheduling.Options) {
 	f := newFleet(c, o.Domain)
-	return f.scheduling(), f.schedulingOptions(o, limits), nil
-}
-
-func (f *fleet) snapshot(o Options, limits *termination.Limits) (*scheduling.Snapshot, error) {
-	return scheduling.NewSnapshot(f.scheduling(), f.schedulingOptions(o, limits))
+	return f.scheduling(), f.schedulingOptions(o, f.compileLimits())
 }
 
 func (f *fleet) schedulingOptions(o Options, limits *termination.Limits) scheduling.Options {

@@ -31,13 +31,18 @@ type fleet struct {
 	pools    []*NodePool
 	// unlaunched claims have no provider id yet.
 	unlaunched []*NodeClaim
+	// unreadable objects: those that were given as such, and those found so.
+	unreadable []Unreadable
 	// shared holds the provider ids that more than one claim bears, sorted.
 	shared []string
+	// clashing are claims without a node that bear the name of another node; they
+	// are left out, sorted.
+	clashing []string
 }
 
 // newFleet pairs nodes with claims by provider id and pods with nodes by name.
 func newFleet(c *Cluster, domain string) *fleet {
-	f := &fleet{cluster: c, keys: annotations.For(domain), pools: slices.Clone(c.NodePools)}
+	f := &fleet{cluster: c, keys: annotations.For(domain), pools: slices.Clone(c.NodePools), unreadable: slices.Clone(c.Unreadable)}
 	slices.SortFunc(f.pools, func(a, b *NodePool) int { return strings.Compare(a.Name, b.Name) })
 	claims := f.claimsByProviderID()
 	for _, node := range c.Nodes {
@@ -48,12 +53,27 @@ func newFleet(c *Cluster, domain string) *fleet {
 		}
 		f.machines = append(f.machines, m)
 	}
+	names := f.nodeNames()
 	for _, claim := range claims {
+		if names[claim.Name] {
+			f.clashing = append(f.clashing, claim.Name)
+			continue
+		}
 		f.machines = append(f.machines, machine{name: claim.Name, claim: claim})
 	}
+	slices.Sort(f.clashing)
 	slices.SortFunc(f.machines, func(a, b machine) int { return strings.Compare(a.name, b.name) })
+	f.checkPools()
 	f.attach()
 	return f
+}
+
+func (f *fleet) nodeNames() map[string]bool {
+	names := make(map[string]bool, len(f.cluster.Nodes))
+	for _, node := range f.cluster.Nodes {
+		names[node.Name] = true
+	}
+	return names
 }
 
 // claimsByProviderID indexes the launched claims. Of several claims with one id

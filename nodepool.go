@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,5 +103,15 @@ func Default(pool *NodePool) *NodePool {
 		month := 720 * time.Hour
 		life.Duration = &month
 	}
+	return &p
+}
+
+// AssumeReady returns a copy of pool whose condition Ready is True, for pools that
+// no controller has seen yet. Without it such a pool opens no new nodes.
+func AssumeReady(pool *NodePool) *NodePool {
+	p := *pool
+	p.Status.Conditions = append(slices.Clone(p.Status.Conditions), metav1.Condition{
+		Type: conditionReady, Status: metav1.ConditionTrue, Reason: "Assumed",
+	})
 	return &p
 }

@@ -1,7 +1,10 @@
 package disruption
 
 import (
+	"time"
+
 	"github.com/node-disruption/disruption/consolidation"
+	"github.com/node-disruption/disruption/repair"
 	"github.com/node-disruption/disruption/scheduling"
 )
 
@@ -27,9 +30,19 @@ type Options struct {
 	// AllMethods asks every method, each on the cluster as it is: a report of
 	// what the later ones would do. Plan.Moves is the same as without it.
 	AllMethods bool
+	// Explain asks for all reasons of every node instead of the first, and for why
+	// each pod found no place.
+	Explain bool
 	// SkipUnlaunched makes the pass empty while any claim has no provider id yet,
 	// as Karpenter does. By default the plan only says so.
 	SkipUnlaunched bool
+	// ExpiringWithin is how far ahead Plan.Forceful looks for nodes whose life
+	// ends; 0 means 24 hours.
+	ExpiringWithin time.Duration
+	// RepairPolicies say which nodes are sick; none means that nobody asks. See
+	// repair.AWS and repair.AKS for what providers use.
+	RepairPolicies []repair.Policy
+
 	// NotReached names the pools of which the last pass saw no candidate before it
 	// was interrupted: their nodes come first now. See Plan.NotReached.
 	NotReached []string

@@ -35,19 +35,18 @@ type poolBudget struct {
 	usage  budget.Usage
 }
 
-// Prepare compiles the cluster. The error is a field.ErrorList: objects of one
-// name twice, or input that can't be understood and would decide about others.
+// Prepare compiles the cluster. Single objects that can't be understood are set
+// aside: what they may be about isn't disrupted, and [Plan.Findings] names them.
+// The error, an aggregate of field.Errors, is left for what concerns everything:
+// two nodes or two pools of one name.
 func Prepare(c *Cluster, o Options) (*Pass, error) {
-	limits, errs := termination.CompileLimits(c.PodDisruptionBudgets, termination.LimitsOptions{Domain: o.Domain})
-	if len(errs) > 0 {
-		return nil, errs.ToAggregate()
-	}
-	p := &Pass{options: o, fleet: newFleet(c, o.Domain), limits: limits}
+	p := &Pass{options: o, fleet: newFleet(c, o.Domain)}
+	p.limits = p.fleet.compileLimits()
 	var err error
-	if p.snapshot, err = p.fleet.snapshot(o, limits); err != nil {
+	if p.snapshot, err = p.fleet.compileSnapshot(o, p.limits); err != nil {
 		return nil, err
 	}
-	candidates, err := consolidation.Compile(p.fleet.consolidation(limits), o.Domain)
+	candidates, err := consolidation.Compile(p.fleet.consolidation(p.limits), o.Domain)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +60,7 @@ func (p *Pass) planning(stop func() bool) consolidation.Options {
 	o := consolidation.Options{
 		Scheduling: p.fleet.schedulingOptions(p.options, p.limits),
 		SpotToSpot: p.options.SpotToSpot,
+		Explain:    p.options.Explain,
 		Stop:       stop,
 	}
 	if workers := p.options.Workers; workers > 1 {

@@ -23,6 +23,14 @@ type Plan struct {
 	Nodes []NodeReport `json:"nodes"`
 	// Pools by name.
 	Pools []PoolReport `json:"pools"`
+	// Forceful is what budgets don't hold back: expiry, repair, and the nodes
+	// that are on their way out.
+	Forceful Forceful `json:"forceful"`
+	// Findings about the cluster and its configuration, worst first.
+	Findings []Finding `json:"findings,omitempty"`
+	// NotReached are the pools of which an interrupted pass saw no candidate: hand
+	// them to [Options.NotReached] of the next one.
+	NotReached []string `json:"notReached,omitempty"`
 	// Totals of the cluster and of the moves.
 	Totals Totals `json:"totals"`
 	// Interrupted says why the pass ended before all was judged; "" if it didn't.

@@ -163,6 +163,7 @@ func (f *Fleet) refusals(c *Candidate, m Method, first bool) []Reason {
 			}
 		}
 	}
+	all = append(all, c.facts.Vetoes...)
 	walk(nodeChecks)
 	if !overlooksPods(c, m) {
 		all = append(all, c.blocked...)
@@ -179,12 +180,12 @@ func (f *Fleet) refusals(c *Candidate, m Method, first bool) []Reason {
 // disruptable: nothing about the node or its pods keeps it from graceful
 // disruption, whatever the methods and its pool say.
 func (f *Fleet) disruptable(c *Candidate) bool {
-	return len(c.blocked) == 0 && f.passes(c, nodeChecks)
+	return len(c.blocked) == 0 && len(c.facts.Vetoes) == 0 && f.passes(c, nodeChecks)
 }
 
 // eligible is whether there are no refusals, without wording them.
 func (f *Fleet) eligible(c *Candidate, m Method) bool {
-	return f.passes(c, nodeChecks) && (len(c.blocked) == 0 || overlooksPods(c, m)) && f.passes(c, m.checks())
+	return len(c.facts.Vetoes) == 0 && f.passes(c, nodeChecks) && (len(c.blocked) == 0 || overlooksPods(c, m)) && f.passes(c, m.checks())
 }
 
 func (f *Fleet) passes(c *Candidate, checks []check) bool {

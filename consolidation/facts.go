@@ -54,6 +54,8 @@ type Node struct {
 	Nominated bool
 	// InMove: a move that is under way already takes this node.
 	InMove bool
+	// Vetoes of the caller: with any, no method takes the node.
+	Vetoes []Reason
 	// Buffered: the node holds spare capacity on purpose, so it is never empty.
 	Buffered bool
 }

@@ -72,10 +72,7 @@ func replaySimulateWith(simulate simulator, f *File, c *Case) string {
 	if err != nil {
 		return err.Error()
 	}
-	facts, options, err := cluster.Scheduling(in.Snapshot.options())
-	if err != nil {
-		return "Scheduling: " + err.Error()
-	}
+	facts, options := cluster.Scheduling(in.Snapshot.options())
 	result, err := simulate(facts, options, scheduling.Request{
 		Remove: in.Remove, SkipSettling: in.Consolidation, StrictReserved: in.StrictReserved,
 	})

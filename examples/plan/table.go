@@ -1,0 +1,302 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/node-disruption/disruption"
+	"github.com/node-disruption/disruption/budget"
+	"github.com/node-disruption/disruption/consolidation"
+)
+
+// hoursPerMonth is what clouds bill as a month.
+const hoursPerMonth = 730
+
+func perHour(price float64) string  { return fmt.Sprintf("$%.4f/h", price) }
+func perMonth(price float64) string { return fmt.Sprintf("$%.2f/month", price*hoursPerMonth) }
+
+// writeTable prints the plan for eyes.
+func writeTable(w io.Writer, s style, in *input, plan *disruption.Plan) {
+	writeSummary(w, s, in, plan)
+	writePools(w, s, plan)
+	writeMoves(w, s, plan)
+	writeOthers(w, s, plan)
+	writeForceful(w, s, plan)
+	writeFindings(w, s, plan)
+}
+
+func writeSummary(w io.Writer, s style, in *input, plan *disruption.Plan) {
+	t := plan.Totals
+	fmt.Fprintln(w, s.heading(fmt.Sprintf("CLUSTER  %d nodes, %d pods, %d pools, %s   as of %s",
+		t.Nodes, t.Pods, len(plan.Pools), perHour(t.Cost), instant(plan.Now))))
+	for _, note := range in.notes {
+		paragraph(w, 2, "note: "+note)
+	}
+	for _, e := range in.errors {
+		paragraph(w, 2, s.bad("unreadable: ")+e)
+	}
+	if plan.Interrupted != "" {
+		paragraph(w, 2, s.bad("interrupted: ")+plan.Interrupted)
+	}
+}
+
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
+func writePools(w io.Writer, s style, plan *disruption.Plan) {
+	if len(plan.Pools) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\n"+s.heading("POOLS  how many more nodes the budgets let go now, by reason, and what binds"))
+	g := grid{{"POOL", "NODES", "IN USE", "EMPTY", "UNDERUTILIZED", "DRIFTED", "WHAT BINDS"}}
+	append(g, poolRows(plan)...).write(w, s, 2)
+}
+
+func poolRows(plan *disruption.Plan) [][]string {
+	var g [][]string
+	for i := range plan.Pools {
+		p := &plan.Pools[i]
+		row := []string{p.Name, fmt.Sprint(p.Nodes), fmt.Sprint(len(p.Charged))}
+		for _, reason := range []budget.Reason{budget.Empty, budget.Underutilized, budget.Drifted} {
+			row = append(row, allowance(verdict(p, reason)))
+		}
+		g = append(g, append(row, binding(p)))
+	}
+	return g
+}
+
+func verdict(p *disruption.PoolReport, reason budget.Reason) *budget.Verdict {
+	for i := range p.Budgets {
+		if p.Budgets[i].Reason == reason {
+			return &p.Budgets[i]
+		}
+	}
+	return &budget.Verdict{Binding: -1}
+}
+
+func allowance(v *budget.Verdict) string {
+	if v.Limit >= budget.Unlimited {
+		return "∞"
+	}
+	return fmt.Sprintf("%d of %d", v.Allowed, v.Limit)
+}
+
+// binding says for each distinct limit which budget sets it, and until when.
+func binding(p *disruption.PoolReport) string {
+	var parts []string
+	for i := range p.Budgets {
+		v := &p.Budgets[i]
+		text := "nothing"
+		if v.Binding >= 0 {
+			text = fmt.Sprintf("budgets[%d]", v.Binding)
+		}
+		if v.NextChange != nil {
+			text += " until " + instant(*v.NextChange)
+		}
+		if !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func writeMoves(w io.Writer, s style, plan *disruption.Plan) {
+	if len(plan.Moves) == 0 {
+		fmt.Fprintln(w, "\n"+s.heading("THIS PASS  no node is disrupted"))
+	} else {
+		fmt.Fprintln(w, "\n"+s.heading(fmt.Sprintf("THIS PASS  %s: %s goes, %s comes, %s move; saves %s, %s", plan.Method,
+			count(plan.Totals.Removed, "node"), count(plan.Totals.Launched, "node"), count(plan.Totals.Moved, "pod"), perHour(plan.Totals.Savings), perMonth(plan.Totals.Savings))))
+	}
+	for i := range plan.Moves {
+		writeMove(w, s, &plan.Moves[i])
+	}
+	if len(plan.Outlook) > 0 {
+		fmt.Fprintln(w, "\n"+s.heading("LATER  what the next methods would do on the cluster as it is now"))
+	}
+	for i := range plan.Outlook {
+		writeMove(w, s, &plan.Outlook[i])
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func writeMove(w io.Writer, s style, m *disruption.Move) {
+	paragraph(w, 2, s.good(moveTitle(m)))
+	for i := range m.Replacements {
+		paragraph(w, 6, fmt.Sprintf("new-%d  %s", i, replacement(&m.Replacements[i])))
+	}
+	for _, line := range journeys(m) {
+		paragraph(w, 6, line)
+	}
+}
+
+// moveTitle is what goes, and what that saves.
+func moveTitle(m *disruption.Move) string {
+	saved, amount := "saves", m.Savings
+	if amount < 0 {
+		saved, amount = "costs", -amount
+	}
+	return fmt.Sprintf("%s %s   %s %s, %s (%s)", m.Decision, strings.Join(m.Nodes, ", "), saved, perHour(amount), perMonth(amount), m.Method)
+}
+
+// replacement names the node that would come.
+func replacement(r *consolidation.Replacement) string {
+	text := "node pool " + r.Pool
+	if n := len(r.InstanceTypes); n > 0 {
+		text += ", " + r.InstanceTypes[0].Name
+		if r.Price > 0 {
+			text += " at " + perHour(r.Price)
+		}
+		if n > 1 {
+			text += fmt.Sprintf(" or one of %d others", n-1)
+		}
+	}
+	return text
+}
+
+// journeys groups the pods of a move by where they go.
+func journeys(m *disruption.Move) []string {
+	to := map[string][]string{}
+	for _, p := range m.Pods {
+		to[p.To] = append(to[p.To], p.Pod)
+	}
+	var lines []string
+	for node, pods := range to {
+		slices.Sort(pods)
+		lines = append(lines, fmt.Sprintf("→ %s  %s", cmp.Or(node, "nowhere"), few(pods)))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// few lists the first names, and how many more there are.
+func few(names []string) string {
+	if len(names) <= 6 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:5], ", "), len(names)-5)
+}
+
+// writeOthers lists the nodes that stay, those whose removal would save most
+// first.
+func writeOthers(w io.Writer, s style, plan *disruption.Plan) {
+	rows := otherRows(plan)
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\n"+s.heading("EVERY OTHER NODE  and the first reason why it stays; by what its removal could save"))
+	append(grid{{"NODE", "POOL", "TYPE", "$/HOUR", "PODS", "WHY IT STAYS"}}, rows...).write(w, s, 2)
+}
+
+func otherRows(plan *disruption.Plan) [][]string {
+	var others []*disruption.NodeReport
+	for i := range plan.Nodes {
+		if plan.Nodes[i].MovedBy == "" {
+			others = append(others, &plan.Nodes[i])
+		}
+	}
+	slices.SortFunc(others, func(a, b *disruption.NodeReport) int {
+		return cmp.Or(cmp.Compare(b.Price, a.Price), cmp.Compare(a.Name, b.Name))
+	})
+	var g [][]string
+	for _, n := range others {
+		g = append(g, []string{n.Name, cmp.Or(n.Pool, "-"), cmp.Or(n.InstanceType, "-"), price(n.Price), fmt.Sprint(n.Pods), why(n)})
+	}
+	return g
+}
+
+func price(p float64) string {
+	if p == 0 {
+		return "?"
+	}
+	return fmt.Sprintf("%.4f", p)
+}
+
+// why is the first reason, or when the node's turn would come.
+func why(n *disruption.NodeReport) string {
+	for _, v := range n.Verdicts {
+		if v.Would {
+			return fmt.Sprintf("later: %s would take it", v.Method)
+		}
+	}
+	reason, method, ok := n.First()
+	if !ok {
+		return "no method was asked"
+	}
+	text := fmt.Sprintf("%s: %s", reason.Code, reason.Message)
+	if reason.Until != nil {
+		text += " (until " + instant(*reason.Until) + ")"
+	}
+	if !everyMethod(reason.Code) {
+		text = fmt.Sprintf("%s [%s]", text, method)
+	}
+	return text
+}
+
+// everyMethod: the reason is about the node, not about what one method wants.
+func everyMethod(code consolidation.Code) bool {
+	switch code {
+	case consolidation.Unmanaged, consolidation.NotJoined, consolidation.NotInitialized, consolidation.Deleting, consolidation.Nominated,
+		consolidation.NodeDoNotDisrupt, consolidation.PodDoNotDisrupt, consolidation.PDBBlocks, consolidation.SeveralPDBs, consolidation.InMove:
+		return true
+	}
+	return false
+}
+
+func writeForceful(w io.Writer, s style, plan *disruption.Plan) {
+	f := &plan.Forceful
+	if len(f.Expired)+len(f.Expiring)+len(f.Repairs)+len(f.Terminating) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\n"+s.heading("WHATEVER BUDGETS SAY"))
+	for _, e := range f.Expired {
+		paragraph(w, 2, fmt.Sprintf("expired: %s, since %s", e.Node, instant(e.At)))
+	}
+	for _, e := range f.Expiring {
+		paragraph(w, 2, fmt.Sprintf("expires soon: %s, at %s", e.Node, instant(e.At)))
+	}
+	for _, r := range f.Repairs {
+		paragraph(w, 2, fmt.Sprintf("sick: %s, %s", r.Node, r.Message))
+	}
+	for _, t := range f.Terminating {
+		until := "no deadline"
+		if t.Deadline != nil {
+			until = "deadline " + instant(*t.Deadline)
+		}
+		paragraph(w, 2, fmt.Sprintf("terminating: %s, since %s, %s", t.Node, instant(t.Since), until))
+		if t.Problem != "" {
+			paragraph(w, 6, s.bad(t.Problem))
+		}
+		for _, line := range t.Waiting {
+			paragraph(w, 6, line)
+		}
+	}
+}
+
+func writeFindings(w io.Writer, s style, plan *disruption.Plan) {
+	if len(plan.Findings) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\n"+s.heading("FINDINGS"))
+	for _, f := range plan.Findings {
+		text := fmt.Sprintf("%s %s: %s", f.Severity, f.Code, f.Message)
+		if f.Fix != "" {
+			text += "; " + f.Fix
+		}
+		switch f.Severity {
+		case budget.SeverityError:
+			text = s.bad(string(f.Severity)) + strings.TrimPrefix(text, string(f.Severity))
+		case budget.SeverityWarning:
+			text = s.warn(string(f.Severity)) + strings.TrimPrefix(text, string(f.Severity))
+		}
+		paragraph(w, 2, text)
+	}
+}
