@@ -70,8 +70,9 @@ type Finding struct {
 	Severity Severity
 	// Budgets are the indexes of those involved; none if it is about the list.
 	Budgets []int
-	// Reason that the finding is about; "" if about all of them.
-	Reason Reason
+	// Reasons that the finding is about, in the order of [Reasons]; nil if it has
+	// nothing to do with reasons.
+	Reasons []Reason
 	// Message says what happens, for a human.
 	Message string
 	// Fix says what to do about it.
@@ -101,7 +102,7 @@ type LintOptions struct {
 // a nil one is not: the API fills it in.
 //
 // Errors come first, then warnings, then remarks; each group by code, budgets
-// and reason.
+// and text.
 func Lint(budgets []Budget, from time.Time, options LintOptions) []Finding {
 	l := newLinter(budgets, from, options)
 	l.lintFields()
@@ -113,11 +114,45 @@ func Lint(budgets []Budget, from time.Time, options LintOptions) []Finding {
 		l.lintTimeline()
 	}
 	l.lintGrace()
-	slices.SortFunc(l.findings, func(a, b Finding) int {
+	findings := joinFindings(l.findings)
+	slices.SortFunc(findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(rank(a.Severity), rank(b.Severity)), strings.Compare(string(a.Code), string(b.Code)),
-			slices.Compare(a.Budgets, b.Budgets), strings.Compare(string(a.Reason), string(b.Reason)), strings.Compare(a.Message, b.Message))
+			slices.Compare(a.Budgets, b.Budgets), strings.Compare(a.Message, b.Message))
 	})
-	return l.findings
+	return findings
+}
+
+// thisReason stands in the texts of findings for the reasons they are about.
+const thisReason = "{reason}"
+
+// joinFindings makes one of findings that say the same of several reasons.
+func joinFindings(findings []Finding) []Finding {
+	var joined []Finding
+	for _, f := range findings {
+		same := func(g Finding) bool {
+			return g.Code == f.Code && g.Message == f.Message && g.Fix == f.Fix && slices.Equal(g.Budgets, f.Budgets)
+		}
+		if i := slices.IndexFunc(joined, same); i >= 0 {
+			joined[i].Reasons = append(joined[i].Reasons, f.Reasons...)
+		} else {
+			joined = append(joined, f)
+		}
+	}
+	for i := range joined {
+		f := &joined[i]
+		f.Message = strings.ReplaceAll(f.Message, thisReason, listReasons(f.Reasons))
+		f.Fix = strings.ReplaceAll(f.Fix, thisReason, listReasons(f.Reasons))
+	}
+	return joined
+}
+
+// listReasons writes "Drifted, Empty and Underutilized".
+func listReasons(reasons []Reason) string {
+	text := strings.ReplaceAll(joinReasons(reasons), "+", ", ")
+	if i := strings.LastIndex(text, ", "); i >= 0 {
+		return text[:i] + " and " + text[i+2:]
+	}
+	return text
 }
 
 func rank(s Severity) int {

@@ -70,7 +70,7 @@ func (l *linter) lintWindow(i int, c *compiled) {
 		l.add(Finding{Code: ScheduleHasNoEffect, Severity: SeverityWarning, Budgets: []int{i},
 			Message: fmt.Sprintf("budgets[%d] (%s) is always active: each window lasts until the next begins; nodes is how many may go at once, not how many per window", i, c.text),
 			Fix:     "remove schedule and duration to say so, or shorten the duration"})
-	case w.duration <= 0:
+	case w.duration == 0:
 		l.add(Finding{Code: NeverActive, Severity: SeverityWarning, Budgets: []int{i},
 			Message: fmt.Sprintf("budgets[%d] (%s) is never active", i, c.text), Fix: "give it a duration"})
 	default:

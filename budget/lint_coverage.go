@@ -3,7 +3,6 @@ package budget
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -17,8 +16,8 @@ func (l *linter) lintCoverage() {
 		gap := l.gap(reason)
 		switch {
 		case !slices.ContainsFunc(l.budgets, func(b Budget) bool { return b.appliesTo(reason) }):
-			l.add(Finding{Code: ReasonNeverCovered, Severity: SeverityWarning, Reason: reason,
-				Message: fmt.Sprintf("no budget is about %s: nothing limits it, for a list of your own replaces the default of 10%%", reason),
+			l.add(Finding{Code: ReasonNeverCovered, Severity: SeverityWarning, Reasons: []Reason{reason},
+				Message: "nothing ever limits " + thisReason + ": no budget is about it, and a list of your own replaces the default of 10%",
 				Fix:     "add a budget for it, or remove reasons from one"})
 		case gap.total > 0:
 			l.reportGap(reason, gap)
@@ -66,15 +65,15 @@ func (l *linter) gap(reason Reason) unlimited {
 }
 
 func (l *linter) reportGap(reason Reason, gap unlimited) {
-	f := Finding{Code: UnlimitedOutsideWindow, Severity: SeverityWarning, Reason: reason, Budgets: l.about(reason)}
+	f := Finding{Code: UnlimitedOutsideWindow, Severity: SeverityWarning, Reasons: []Reason{reason}, Budgets: l.about(reason)}
 	share := fmt.Sprintf("%.1f%% of the time, as from %s", float64(gap.total)/float64(l.to.Sub(l.from))*100, l.firstGap(reason))
 	if len(gap.others) > 0 {
-		f.Code, f.Fix = ReasonGap, fmt.Sprintf("add %s to the budgets that are active then", reason)
-		f.Message = fmt.Sprintf("some budget is active at all times, but none that is about %s for %s", reason, share)
+		f.Code, f.Fix = ReasonGap, "add "+thisReason+" to the budgets that are active then"
+		f.Message = "some budget is active at all times, but nothing limits " + thisReason + " for " + share
 		f.Instead = l.withReason(reason, gap.others)
 	} else {
 		f.Fix = "add a budget without a schedule that is the limit at all other times"
-		f.Message = fmt.Sprintf("a window limits nothing outside of itself: %s has no limit for %s", reason, share)
+		f.Message = "a window limits nothing outside of itself: there is no limit to " + thisReason + " for " + share
 		f.Instead = l.insteadOfGap(f.Budgets)
 	}
 	l.add(f)
@@ -191,10 +190,7 @@ func (l *linter) reportZero(reasons []Reason) {
 	f := Finding{Code: AlwaysZero, Severity: SeverityInfo, Fix: "leave it so if that is what you want"}
 	f.Message = "no node can be disrupted at any time, for any reason"
 	if len(reasons) < len(Reasons()) {
-		f.Message = "no node can be disrupted at any time for " + strings.ReplaceAll(joinReasons(reasons), "+", " or ")
-	}
-	if len(reasons) == 1 {
-		f.Reason = reasons[0]
+		f.Reasons, f.Message = reasons, "no node can be disrupted at any time for "+thisReason
 	}
 	var windows []int // in which somebody thought that nodes may go
 	for i := range l.budgets {

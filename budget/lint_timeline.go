@@ -113,8 +113,8 @@ func (l *linter) reportSliver(reason Reason, before, current, next Interval, see
 		return
 	}
 	seen[pair] = true
-	l.add(Finding{Code: WindowsDoNotMeet, Severity: SeverityWarning, Reason: reason, Budgets: pair[:],
-		Message: fmt.Sprintf("between the windows of budgets[%d] and budgets[%d] the limit of %s is %s for %s, as at %s", pair[0], pair[1], reason, FormatLimit(current.Limit),
+	l.add(Finding{Code: WindowsDoNotMeet, Severity: SeverityWarning, Reasons: []Reason{reason}, Budgets: pair[:],
+		Message: fmt.Sprintf("between the windows of budgets[%d] and budgets[%d] the limit of %s is %s for %s, as at %s", pair[0], pair[1], thisReason, FormatLimit(current.Limit),
 			formatDuration(current.To.Sub(current.From)), current.From.UTC().Format(time.RFC3339)),
 		Fix: fmt.Sprintf("if they were meant to meet, make the window of budgets[%d] that much longer", pair[0])})
 }
@@ -127,9 +127,9 @@ func (l *linter) lintGraceOver(reason Reason, shortest Interval) {
 	if grace == nil || shortest.To.IsZero() || *grace <= length {
 		return
 	}
-	f := Finding{Code: GraceExceedsWindow, Severity: SeverityInfo, Reason: reason,
+	f := Finding{Code: GraceExceedsWindow, Severity: SeverityInfo, Reasons: []Reason{reason},
 		Message: fmt.Sprintf("%s may begin in a window of %s, as at %s, but a drain may take the terminationGracePeriod of %s and go on long after it: budgets gate the start only",
-			reason, formatDuration(length), shortest.From.UTC().Format(time.RFC3339), formatDuration(*grace)),
+			thisReason, formatDuration(length), shortest.From.UTC().Format(time.RFC3339), formatDuration(*grace)),
 		Fix: "close the window that much earlier, or shorten terminationGracePeriod"}
 	if shortest.Binding >= 0 {
 		f.Budgets = []int{shortest.Binding}

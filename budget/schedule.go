@@ -22,6 +22,7 @@ type schedule struct {
 	minutes        uint64    // bit m
 	first, last    int64     // second of the day of the first and last hit
 	never          bool      // it never hits, as on 30 February
+	leapOnly       bool      // it hits on 29 February only
 	everyDay       bool      // it hits on every day there is
 	dom, dow       uint64    // as parsed, for those who take schedules apart
 	domAll, dowAll bool
@@ -61,7 +62,8 @@ func newSchedule(p *cron.SpecSchedule) *schedule {
 	s.last = secondOf(63-bits.LeadingZeros64(s.hours), 63-bits.LeadingZeros64(s.minutes))
 	// Whatever can hit at all does so between the leap days of 2000 and 2008.
 	_, found := s.nextDay(dayOf(2000, 1, 1), dayOf(2008, 12, 31))
-	s.never = !found
+	_, yearly := s.nextDay(dayOf(2001, 1, 1), dayOf(2001, 12, 31))
+	s.never, s.leapOnly = !found, found && !yearly
 	s.everyDay = s.months == 1<<13-2 && s.days[0]&s.days[1]&s.days[2]&s.days[3]&s.days[4]&s.days[5]&s.days[6] == 1<<32-2
 	return s
 }

@@ -1,6 +1,7 @@
 package budget_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ type source struct {
 	nodes   int
 	budgets []budget.Budget
 	want    []limits
-	lint    []string // code, or code:Reason
+	lint    []string // code, and after colons the initials of the reasons
 }
 
 func all(at string, limit int) limits { return limits{at, limit, limit, limit} }
@@ -76,7 +77,7 @@ func sources() []source {
 		{"two growing windows leave the day without limit (AKS disruption page, gradual sample)", 10,
 			[]budget.Budget{during(b("1"), "0 2 * * *", "2h"), during(b("3"), "0 4 * * *", "4h")},
 			[]limits{all("Mon 2026-08-24 02:00", 1), all("Mon 2026-08-24 04:00", 3), all("Mon 2026-08-24 08:00", inf), all("Mon 2026-08-24 12:00", inf)},
-			[]string{"unlimited-outside-window:Drifted", "unlimited-outside-window:Empty", "unlimited-outside-window:Underutilized"}},
+			[]string{"unlimited-outside-window:D:E:U"}},
 		{"the same with a zero for the rest of the day", 10,
 			[]budget.Budget{during(b("1"), "0 2 * * *", "2h"), during(b("3"), "0 4 * * *", "4h"), during(b("0"), "0 8 * * *", "18h")},
 			[]limits{all("Mon 2026-08-24 02:00", 1), all("Mon 2026-08-24 04:00", 3), all("Mon 2026-08-24 08:00", 0), all("Mon 2026-08-24 12:00", 0)},
@@ -84,16 +85,16 @@ func sources() []source {
 		{"a lone zero in office hours leaves nights and weekends without limit (AKS disruption page, office hours)", 10,
 			[]budget.Budget{during(b("0"), "0 9 * * 1-5", "8h")},
 			[]limits{all("Mon 2026-08-24 12:00", 0), all("Mon 2026-08-24 17:00", inf), all("Sat 2026-08-22 12:00", inf)},
-			[]string{"unlimited-outside-window:Drifted", "unlimited-outside-window:Empty", "unlimited-outside-window:Underutilized"}},
+			[]string{"unlimited-outside-window:D:E:U"}},
 
 		{"V1, scheduled cap plus a cap for Empty (Karpenter issue 2183)", 20,
 			[]budget.Budget{during(b("35%"), "0 1 * * mon", "4h"), b("35%", e)},
 			[]limits{{"Thu 2025-05-01 14:50", 7, inf, inf}, all("Mon 2025-05-05 02:00", 7)},
-			[]string{"unlimited-outside-window:Drifted", "unlimited-outside-window:Underutilized"}},
+			[]string{"unlimited-outside-window:D:U"}},
 		{"V2, a reason never covered and a reason with a gap (AWS provider issue 7026)", 10,
 			[]budget.Budget{during(b("20%", e), "0 6 * * *", "20h"), during(b("20%", u, e), "0 2 * * *", "4h")},
 			[]limits{{"Tue 2024-09-17 03:00", 2, 2, inf}, {"Tue 2024-09-17 05:59:59", 2, 2, inf}, {"Tue 2024-09-17 06:00:00", 2, inf, inf}, {"Tue 2024-09-17 10:00", 2, inf, inf}},
-			[]string{"reason-gap:Underutilized", "reason-never-covered:Drifted"}},
+			[]string{"reason-gap:U", "reason-never-covered:D"}},
 		{"V3, a weekday range that the parser refuses (Karpenter issue 1866)", 10,
 			[]budget.Budget{b("10%"), during(b("0"), "0 16 * * mon-fri", "16h"), during(b("0"), "0 0 * * sat-sun", "24h")},
 			[]limits{all("Thu 2024-12-05 14:34", 0), all("Sat 2024-12-07 12:00", 0)},
@@ -114,36 +115,36 @@ func sources() []source {
 
 		{"Karpenter issue 1939", 25, []budget.Budget{during(b("10%", e, u), weekday, "8h"), b("0", d)},
 			[]limits{{"Tue 2026-08-25 09:00", 3, 3, 0}, {"Tue 2026-08-25 17:00", inf, inf, 0}, {"Sat 2026-08-29 09:00", inf, inf, 0}},
-			[]string{"unlimited-outside-window:Empty", "unlimited-outside-window:Underutilized", "always-zero:Drifted"}},
+			[]string{"unlimited-outside-window:E:U", "always-zero:D"}},
 		{"Karpenter issue 1438", 200, []budget.Budget{b("1"), during(b("1%"), "@hourly", "60m"), during(b("0"), "0 9 * * *", "17h")},
 			[]limits{all("Tue 2026-08-25 01:59:59", 0), all("Tue 2026-08-25 02:00", 1), all("Tue 2026-08-25 08:59:59", 1), all("Tue 2026-08-25 09:00", 0)},
 			[]string{"schedule-has-no-effect", "shadowed-budget"}},
 		{"Karpenter issue 2374, the answer", 10,
 			[]budget.Budget{b("100%", e), during(b("50%", d), "0 10 * * *", "10m"), during(b("0", d), "10 10 * * *", "23h50m")},
 			[]limits{{"Tue 2026-08-25 09:59:59", 10, inf, 0}, {"Tue 2026-08-25 10:00", 10, inf, 5}, {"Tue 2026-08-25 10:09:59", 10, inf, 5}, {"Tue 2026-08-25 10:10", 10, inf, 0}},
-			[]string{"reason-never-covered:Underutilized"}},
+			[]string{"reason-never-covered:U"}},
 		{"Karpenter issue 2218, tiling", 10, []budget.Budget{during(b("100%"), "0 0 * * 0", "24h"), during(b("0"), "0 0 * * 1", "144h")},
 			[]limits{all("Sat 2026-08-22 23:59:59", 0), all("Sun 2026-08-23 00:00:00", 10), all("Sun 2026-08-23 23:59:59", 10), all("Mon 2026-08-24 00:00", 0)},
 			nil},
 		{"Karpenter issue 2218", 7, []budget.Budget{b("50%", d), during(b("0"), "@daily", "1h")},
 			[]limits{all("Tue 2026-08-25 00:30", 0), {"Tue 2026-08-25 01:00", inf, inf, 4}},
-			[]string{"unlimited-outside-window:Empty", "unlimited-outside-window:Underutilized"}},
+			[]string{"unlimited-outside-window:E:U"}},
 		{"AWS provider issue 8247", 11, []budget.Budget{during(b("80%"), "0 */1 * * *", "15m")},
 			[]limits{all("Tue 2026-08-25 10:05", 9), all("Tue 2026-08-25 10:15", inf), all("Tue 2026-08-25 10:30", inf)},
-			[]string{"unlimited-outside-window:Drifted", "unlimited-outside-window:Empty", "unlimited-outside-window:Underutilized"}},
+			[]string{"unlimited-outside-window:D:E:U"}},
 		{"Azure provider issue 1188", 12, []budget.Budget{during(b("1", d), "0 3 * * sat", "2h")},
 			[]limits{{"Thu 2026-08-27 14:00", inf, inf, inf}, {"Sat 2026-08-29 04:00", inf, inf, 1}},
-			[]string{"reason-never-covered:Empty", "reason-never-covered:Underutilized", "unlimited-outside-window:Drifted"}},
+			[]string{"reason-never-covered:E:U", "unlimited-outside-window:D"}},
 		{"Karpenter issue 2202", 10, []budget.Budget{during(b("10%", d), "0 0 * * 0", "1h"), b("20%", u, e)},
 			[]limits{{"Tue 2026-08-25 12:00", 2, 2, inf}, {"Sun 2026-08-23 00:30", 2, 2, 1}},
-			[]string{"unlimited-outside-window:Drifted"}},
+			[]string{"unlimited-outside-window:D"}},
 		{"Zalando's Kubernetes on AWS at 150 nodes", 150, []budget.Budget{b("5%"), b("10"), b("0", d)},
-			[]limits{{"Tue 2026-08-25 12:00", 8, 8, 0}}, []string{"always-zero:Drifted"}},
+			[]limits{{"Tue 2026-08-25 12:00", 8, 8, 0}}, []string{"always-zero:D"}},
 		{"Zalando's Kubernetes on AWS at 300 nodes", 300, []budget.Budget{b("5%"), b("10"), b("0", d)},
-			[]limits{{"Tue 2026-08-25 12:00", 10, 10, 0}}, []string{"always-zero:Drifted"}},
+			[]limits{{"Tue 2026-08-25 12:00", 10, 10, 0}}, []string{"always-zero:D"}},
 		{"AWS provider issue 7122", 10, []budget.Budget{during(b("1"), "0 10 * * mon-thu", "8h"), during(b("0"), "0 8 * * fri", "74h")},
 			[]limits{all("Mon 2024-09-30 09:00", 0), all("Mon 2024-09-30 12:00", 1), all("Mon 2024-09-30 22:00", inf), all("Fri 2024-10-04 09:00", 0), all("Mon 2024-10-07 09:59:59", 0), all("Mon 2024-10-07 10:00", 1)},
-			[]string{"unlimited-outside-window:Drifted", "unlimited-outside-window:Empty", "unlimited-outside-window:Underutilized"}},
+			[]string{"unlimited-outside-window:D:E:U"}},
 		{"Karpenter issue 1718", 10, []budget.Budget{b("10%"), during(b("0"), "0 10 * * mon-fri", "16h")},
 			[]limits{all("Thu 2026-08-27 09:37", 1), all("Thu 2026-08-27 10:00", 0), all("Fri 2026-08-28 01:59:59", 0), all("Fri 2026-08-28 02:00", 1), all("Sat 2026-08-29 12:00", 1)},
 			nil},
@@ -153,10 +154,10 @@ func sources() []source {
 			[]limits{all("Tue 2026-08-25 12:00", 5)}, nil},
 		{"Karpenter discussion 1079", 8, []budget.Budget{during(b("0%"), "0 * * * mon-fri,sun", "1h"), during(b("25%"), "0 15 * * 6", "1h")},
 			[]limits{all("Fri 2026-08-28 12:00", 0), all("Sat 2026-08-29 14:59", inf), all("Sat 2026-08-29 15:00", 2), all("Sat 2026-08-29 16:00", inf)},
-			[]string{"unlimited-outside-window:Drifted", "unlimited-outside-window:Empty", "unlimited-outside-window:Underutilized"}},
+			[]string{"unlimited-outside-window:D:E:U"}},
 		{"AWS provider pull request 7483", 10, []budget.Budget{b("10%", e), b("0", d), during(b("0"), "0 12 * * mon-fri", "12h")},
 			[]limits{{"Wed 2026-08-26 06:00", 1, inf, 0}, all("Wed 2026-08-26 13:00", 0)},
-			[]string{"unlimited-outside-window:Underutilized", "always-zero:Drifted"}},
+			[]string{"unlimited-outside-window:U", "always-zero:D"}},
 		{"an hourly limit of one is one at a time, always (Karpenter issue 2218, an answer)", 10, []budget.Budget{during(b("1"), "@hourly", "1h")},
 			[]limits{all("Tue 2026-08-25 00:30", 1), all("Tue 2026-08-25 00:59:59", 1)}, []string{"schedule-has-no-effect"}},
 		{"ten percent of one node is all of it (AWS samples issue 892)", 1, []budget.Budget{b("10%")}, []limits{all("Tue 2026-08-25 00:30", 1)}, []string{"pool-of-one"}},
@@ -193,8 +194,8 @@ func TestLintOfPublishedConfigurations(t *testing.T) {
 				require.NotEmpty(t, f.Message)
 				require.NotEmpty(t, f.Fix)
 				code := string(f.Code)
-				if f.Reason != "" {
-					code += ":" + string(f.Reason)
+				for _, reason := range f.Reasons {
+					code += ":" + string(reason[0])
 				}
 				got = append(got, code)
 				t.Log(f.Severity, code, f.Budgets, f.Message, "->", f.Fix, f.Instead)
@@ -217,7 +218,7 @@ func TestProposalsCureTheirFinding(t *testing.T) {
 			proposals++
 			require.Empty(t, budget.Validate(f.Instead, nil), s.name)
 			for _, again := range budget.Lint(f.Instead, from, options) {
-				same := again.Code == f.Code && again.Reason == f.Reason
+				same := again.Code == f.Code && slices.Equal(again.Reasons, f.Reasons)
 				require.False(t, same, "%s: %s comes back: %s", s.name, f.Code, again.Message)
 			}
 		}

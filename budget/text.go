@@ -74,12 +74,11 @@ func (v Verdict) why() string {
 	case Closed:
 		return "no node may be disrupted: " + v.binding() + " allows none"
 	case UsedUp:
-		return fmt.Sprintf("no node may be disrupted: %s allows %d of %d nodes, and %d are in disruption or not ready",
-			v.binding(), v.Limit, v.Usage.Total, v.Usage.Consuming)
+		return fmt.Sprintf("no node may be disrupted: %s allows %d of %d, used up by %d in disruption or not ready", v.binding(), v.Limit, v.Usage.Total, v.Usage.Consuming)
 	}
-	text := fmt.Sprintf("%d of %d nodes may be disrupted by %s", v.Limit, v.Usage.Total, v.binding())
+	text := fmt.Sprintf("%d of %d nodes may be disrupted: %s", v.Allowed, v.Usage.Total, v.binding())
 	if v.Usage.Consuming > 0 {
-		text += fmt.Sprintf(", %d more than the %d that are in disruption or not ready", v.Allowed, v.Usage.Consuming)
+		text += fmt.Sprintf(" allows %d, less %d in disruption or not ready", v.Limit, v.Usage.Consuming)
 	}
 	return text
 }

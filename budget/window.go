@@ -72,6 +72,7 @@ func child(path *field.Path, name string) *field.Path {
 }
 
 func newWindow(s *schedule, c clock, text, zone string, duration time.Duration) *Window {
+	duration = max(duration, 0) // a negative one never opens either
 	w := &Window{schedule: s, clock: c, text: text, zone: zone, duration: duration,
 		seconds: int64(duration / time.Second), nanos: int(duration % time.Second)}
 	switch {
@@ -81,6 +82,8 @@ func newWindow(s *schedule, c clock, text, zone string, duration time.Duration) 
 		w.constant, w.open = true, duration > time.Duration(s.every-1)*time.Second
 	case s.never:
 		w.constant, w.open = true, true
+	case duration == 0 && !s.leapOnly: // those that hit every four years have a blind spot
+		w.constant, w.open = true, false
 	default:
 		w.chains = s.chains(w.seconds)
 		w.constant = len(w.chains) == 1 && s.joinsDays(w.seconds)

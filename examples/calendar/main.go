@@ -79,26 +79,31 @@ func parseFlags(args []string, now time.Time, stderr io.Writer) (config, error) 
 // parseDays sets the span: whole days in the zone that is shown.
 func (c *config) parseDays(from, to string, now time.Time) error {
 	now = now.In(c.zone)
-	monday := now.Day() - (int(now.Weekday())+6)%7
-	c.from = time.Date(now.Year(), now.Month(), monday, 0, 0, 0, 0, c.zone)
-	var err error
+	first := c.startOf(now.AddDate(0, 0, -(int(now.Weekday())+6)%7))
 	if from != "" {
-		if c.from, err = time.ParseInLocation(time.DateOnly, from, c.zone); err != nil {
+		day, err := time.Parse(time.DateOnly, from)
+		if err != nil {
 			return fmt.Errorf("-from: want a day as in 2026-08-24: %w", err)
 		}
+		first = c.startOf(day)
 	}
-	c.to = c.from.AddDate(0, 0, 7)
+	c.from, c.to = first, c.startOf(first.AddDate(0, 0, 7))
 	if to != "" {
-		last, err := time.ParseInLocation(time.DateOnly, to, c.zone)
+		day, err := time.Parse(time.DateOnly, to)
 		if err != nil {
 			return fmt.Errorf("-to: want a day as in 2026-08-30: %w", err)
 		}
-		c.to = last.AddDate(0, 0, 1)
+		c.to = c.startOf(day.AddDate(0, 0, 1))
 	}
-	if days := c.to.Sub(c.from).Hours() / 24; days < 0.5 || days > 370 {
+	if length := c.to.Sub(c.from); length <= 0 || length > 370*24*time.Hour {
 		return fmt.Errorf("from %s to %s: want one day to a year", c.from.Format(time.DateOnly), to)
 	}
 	return nil
+}
+
+// startOf is when the date of day begins in the zone that is shown.
+func (c *config) startOf(day time.Time) time.Time {
+	return hourOf(time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, c.zone), 0)
 }
 
 // isTerminal reports whether standard output is a terminal that takes colors.

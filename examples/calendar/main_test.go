@@ -86,3 +86,23 @@ func TestBadInputSaysWhatIsWrong(t *testing.T) {
 		require.Contains(t, stderr.String(), c.want)
 	}
 }
+
+// In Santiago the clock skips midnight: 6 September 2026 begins at 01:00. Its
+// row has no hour 00, and the days beside it are whole.
+func TestDaysWithoutMidnight(t *testing.T) {
+	santiago, err := time.LoadLocation("America/Santiago")
+	require.NoError(t, err)
+	c := config{zone: santiago}
+	require.NoError(t, c.parseDays("2026-09-05", "2026-09-07", time.Time{}))
+	pools, err := decode("test", strings.NewReader("kind: NodePool"), 0)
+	require.NoError(t, err)
+	p := newPicture(c, pools[0])
+	require.Len(t, p.rows, 9)
+	for i, r := range p.rows {
+		require.Equal(t, 5+i/3, r.day.Day())
+		for hour, cell := range r.cells {
+			require.Equal(t, r.day.Day() == 6 && hour == 0, cell.skipped, "%s %d", r.day, hour)
+		}
+	}
+	require.Equal(t, time.Date(2026, 9, 6, 1, 0, 0, 0, santiago), p.rows[3].day)
+}

@@ -40,7 +40,7 @@ func newPicture(c config, p pool) picture {
 			spans[reason] = append(spans[reason], i)
 		}
 	}
-	for day := c.from; day.Before(c.to); day = day.AddDate(0, 0, 1) {
+	for day := c.from; day.Before(c.to); day = nextDay(day) {
 		for _, reason := range reasons() {
 			pic.rows = append(pic.rows, newRow(day, reason, spans[reason]))
 		}
@@ -53,8 +53,12 @@ func newPicture(c config, p pool) picture {
 	return pic
 }
 
+// nextDay is when the next day begins, which is not midnight where the clock
+// skips that.
+func nextDay(day time.Time) time.Time { return hourOf(day, 24) }
+
 func newRow(day time.Time, reason budget.Reason, spans []budget.Interval) row {
-	r := row{day: day, reason: reason, spans: cut(spans, day, day.AddDate(0, 0, 1))}
+	r := row{day: day, reason: reason, spans: cut(spans, day, nextDay(day))}
 	for hour := range r.cells {
 		r.cells[hour] = newCell(cut(r.spans, hourOf(day, hour), hourOf(day, hour+1)))
 	}
@@ -64,7 +68,16 @@ func newRow(day time.Time, reason budget.Reason, spans []budget.Interval) row {
 // hourOf is the first instant of a day at which the clock shows hour or later.
 func hourOf(day time.Time, hour int) time.Time {
 	t := time.Date(day.Year(), day.Month(), day.Day(), hour, 0, 0, 0, day.Location())
-	if first := t.Add(-time.Hour); first.Hour() == t.Hour() && first.Day() == t.Day() {
+	begin, end := t.ZoneBounds()
+	want := time.Date(day.Year(), day.Month(), day.Day(), hour, 0, 0, 0, time.UTC)
+	shown := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, time.UTC)
+	switch {
+	case shown.After(want): // the hour is skipped, and time.Date went forward
+		return begin
+	case shown.Before(want): // or back
+		return end
+	}
+	if first := t.Add(-time.Hour); first.Hour() == t.Hour() {
 		return first // the hour comes twice
 	}
 	return t

@@ -147,7 +147,7 @@ func (p picture) svgSpan(out *bytes.Buffer, y int, day time.Time, s budget.Inter
 // place is the x of an instant in the row of a day.
 func place(day, at time.Time) float64 {
 	at = at.In(day.Location())
-	if !at.Before(day.AddDate(0, 0, 1)) {
+	if !at.Before(nextDay(day)) {
 		return right
 	}
 	hours := float64(at.Hour()) + float64(at.Minute())/60 + float64(at.Second())/3600
