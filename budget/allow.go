@@ -63,7 +63,7 @@ func (w *Window) complement() ([]pause, string) {
 		return nil, "an interval has no fixed place in the day, so that the rest of the time has no schedule"
 	case s.never:
 		return nil, "the schedule never fires"
-	case w.constant:
+	case w.constant && w.open:
 		return nil, "the window never closes"
 	case w.duration <= 0 || w.duration%time.Minute != 0:
 		return nil, "the window must be open for whole minutes"
