@@ -16,7 +16,7 @@ func window(t require.TestingT, schedule string, d time.Duration, zone string) *
 	return w
 }
 
-// Open and closed parts tile time: at every minute of two weeks exactly one of
+// Open and closed parts tile time: through two weeks exactly one of
 // the budgets is active, and it is the first exactly when the window is open.
 func TestAllowOnlyTilesTime(t *testing.T) {
 	schedules := []string{"0 8 * * mon-fri", "30 22 * * *", "0 0 * * 6", "@daily", "@hourly", "@weekly", "15 */6 * * 1,3", "*/20 9-16 * * 1-5", "0 22 * * 5-6", "0 6 1 * *", "0 6 1,15 * *",
@@ -33,10 +33,11 @@ func TestAllowOnlyTilesTime(t *testing.T) {
 		require.Empty(t, budget.Validate(budgets, nil))
 		set, _ := budget.Compile(budgets, nil)
 		from := time.Date(2026, time.Month(rapid.IntRange(1, 12).Draw(t, "month")), rapid.IntRange(1, 31).Draw(t, "date"), 0, 0, 0, 0, time.UTC)
-		for at := from; at.Before(from.AddDate(0, 0, 14)); at = at.Add(7 * time.Minute) {
+		for at := from; at.Before(from.AddDate(0, 0, 14)); at = at.Add(17 * time.Minute) {
 			v := set.Evaluate(at, budget.Drifted, budget.Usage{Total: 10})
-			require.Len(t, v.Active(), 1, "at %s: %v", at, budgets)
-			require.Equal(t, w.Active(at), v.Binding == 0, "at %s: %v", at, budgets)
+			if len(v.Active()) != 1 || w.Active(at) != (v.Binding == 0) {
+				t.Fatalf("at %s: %v of %v", at, v.Active(), budgets)
+			}
 		}
 	})
 	require.Positive(t, said)
