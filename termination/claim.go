@@ -21,14 +21,6 @@ type Claim struct {
 	Conditions []metav1.Condition
 }
 
-// clone is a copy that shares nothing with c.
-func (c *Claim) clone() *Claim {
-	d := *c
-	c.ObjectMeta.DeepCopyInto(&d.ObjectMeta)
-	d.Conditions = append([]metav1.Condition(nil), c.Conditions...)
-	return &d
-}
-
 // Types of the conditions that are read and written on a claim.
 const (
 	ConditionRegistered          = "Registered"
@@ -37,9 +29,59 @@ const (
 	ConditionInstanceTerminating = "InstanceTerminating"
 )
 
-// Reasons of those conditions.
+// Reasons of those conditions. A condition that is True has its type as reason.
 const (
 	ReasonDraining           = "Draining"
 	ReasonAwaitingDetachment = "AwaitingVolumeDetachment"
 	ReasonGracePeriodElapsed = "TerminationGracePeriodElapsed"
 )
+
+// clone is a copy that shares nothing that either side changes.
+func (c *Claim) clone() *Claim {
+	d := *c
+	c.ObjectMeta.DeepCopyInto(&d.ObjectMeta)
+	d.Conditions = append([]metav1.Condition(nil), c.Conditions...)
+	return &d
+}
+
+// deleted is a copy of the claim that is being deleted since now.
+func (c *Claim) deleted(now time.Time) *Claim {
+	d := c.clone()
+	since := metav1.NewTime(now)
+	d.DeletionTimestamp = &since
+	return d
+}
+
+func (c *Claim) condition(kind string) *metav1.Condition {
+	for i := range c.Conditions {
+		if c.Conditions[i].Type == kind {
+			return &c.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// setCondition writes a condition and reports whether that changed anything.
+// The time of transition is that of the last change of status.
+func (c *Claim) setCondition(kind string, status metav1.ConditionStatus, reason, message string, now time.Time) bool {
+	if message == "" {
+		message = kind
+	}
+	next := metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message,
+		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(now),
+	}
+	old := c.condition(kind)
+	if old == nil {
+		c.Conditions = append(c.Conditions, next)
+		return true
+	}
+	if old.Status == status {
+		next.LastTransitionTime = old.LastTransitionTime
+	}
+	if *old == next {
+		return false
+	}
+	*old = next
+	return true
+}

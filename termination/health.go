@@ -51,8 +51,8 @@ func (l *Ledger) compute(pdbs []*policyv1.PodDisruptionBudget, pods []*corev1.Po
 		if IsTerminal(pod) {
 			continue
 		}
-		l.index.each(pod, func(e *entry[*account]) bool {
-			counts[e.value.position].add(pod)
+		l.index.each(pod, func(e *entry[int]) bool {
+			counts[e.value].add(pod)
 			return true
 		})
 	}

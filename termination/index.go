@@ -27,7 +27,6 @@ type namespaceIndex[T any] struct {
 // entry is one PDB: its name, whom it selects, and what the index is kept for.
 type entry[T any] struct {
 	name     types.NamespacedName
-	position int // in the list the index was built from
 	selector labels.Selector
 	value    T
 }
@@ -43,7 +42,7 @@ func (x *pdbIndex[T]) build(pdbs []*policyv1.PodDisruptionBudget, value func(*po
 			errs = append(errs, field.Invalid(path, p.Namespace+"/"+p.Name, err.Error()))
 			continue
 		}
-		e := &entry[T]{name: types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, position: i, selector: selector, value: value(p)}
+		e := &entry[T]{name: types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, selector: selector, value: value(p)}
 		entries[p.Namespace] = append(entries[p.Namespace], e)
 	}
 	x.namespaces = make(map[string]*namespaceIndex[T], len(entries))

@@ -21,7 +21,7 @@ import (
 // A ledger is changed by Take and Return and by nothing else. It isn't safe for
 // concurrent use; Clone costs little, since only the accounts are copied.
 type Ledger struct {
-	index    pdbIndex[*account]
+	index    pdbIndex[int] // positions in accounts
 	accounts []*account // by position
 	charged  []int32    // by position: tokens taken, less those returned
 }
@@ -65,10 +65,9 @@ type LedgerOptions struct {
 // them already.
 func CompileLedger(pdbs []*policyv1.PodDisruptionBudget, pods []*corev1.Pod, opts LedgerOptions) (*Ledger, field.ErrorList) {
 	l := &Ledger{}
-	errs := l.index.build(pdbs, func(p *policyv1.PodDisruptionBudget) *account {
-		a := newAccount(p, len(l.accounts))
-		l.accounts = append(l.accounts, a)
-		return a
+	errs := l.index.build(pdbs, func(p *policyv1.PodDisruptionBudget) int {
+		l.accounts = append(l.accounts, newAccount(p, len(l.accounts)))
+		return len(l.accounts) - 1
 	})
 	if opts.FromSpec {
 		l.compute(pdbs, pods, opts.Replicas)
@@ -158,7 +157,7 @@ func (l *Ledger) Ask(pod *corev1.Pod) Answer {
 // least desiredHealthy (and not zero) others are healthy. Only then the PDB's
 // allowance decides.
 func (l *Ledger) ask(pod *corev1.Pod) (Answer, *account) {
-	if IsTerminal(pod) || IsTerminating(pod) || pod.Status.Phase == corev1.PodPending {
+	if needsNoPermission(pod) {
 		return Answer{Allowed: true}, nil
 	}
 	one, n := l.index.match(pod)
@@ -169,8 +168,8 @@ func (l *Ledger) ask(pod *corev1.Pod) (Answer, *account) {
 		all := l.matching(pod)
 		return Answer{Code: MultiplePDBs, Status: 500, Pod: pod, first: all[0], all: all}, nil
 	}
-	a := one.value
-	if readiness(pod) != corev1.ConditionTrue && (a.always || a.health.Current >= a.health.Desired && a.health.Desired > 0) {
+	a := l.accounts[one.value]
+	if a.excuses(pod) {
 		return Answer{Allowed: true}, nil
 	}
 	refusal := Answer{Pod: pod, first: a}
@@ -191,8 +190,8 @@ func (l *Ledger) ask(pod *corev1.Pod) (Answer, *account) {
 // matching lists the accounts of the PDBs that select the pod.
 func (l *Ledger) matching(pod *corev1.Pod) []*account {
 	var all []*account
-	l.index.each(pod, func(e *entry[*account]) bool {
-		all = append(all, e.value)
+	l.index.each(pod, func(e *entry[int]) bool {
+		all = append(all, l.accounts[e.value])
 		return true
 	})
 	return all
@@ -224,19 +223,26 @@ func (l *Ledger) Take(pods ...*corev1.Pod) Answer {
 // when they were taken; one that was taken for free is passed over.
 func (l *Ledger) Return(pods ...*corev1.Pod) {
 	for _, pod := range pods {
-		if one, n := l.index.match(pod); n == 1 && l.charged[one.value.position] > 0 && l.pays(pod, one.value) {
-			l.charged[one.value.position]--
+		if one, n := l.index.match(pod); n == 1 && l.charged[one.value] > 0 && l.pays(pod, l.accounts[one.value]) {
+			l.charged[one.value]--
 		}
 	}
 }
 
 // pays reports whether evicting the pod is charged to the account.
 func (l *Ledger) pays(pod *corev1.Pod, a *account) bool {
-	if IsTerminal(pod) || IsTerminating(pod) || pod.Status.Phase == corev1.PodPending {
-		return false
-	}
-	free := readiness(pod) != corev1.ConditionTrue && (a.always || a.health.Current >= a.health.Desired && a.health.Desired > 0)
-	return !free
+	return !needsNoPermission(pod) && !a.excuses(pod)
+}
+
+// needsNoPermission reports whether the eviction API deletes the pod without a
+// look at PDBs.
+func needsNoPermission(pod *corev1.Pod) bool {
+	return IsTerminal(pod) || IsTerminating(pod) || pod.Status.Phase == corev1.PodPending
+}
+
+// excuses reports whether the pod goes free for being unhealthy.
+func (a *account) excuses(pod *corev1.Pod) bool {
+	return readiness(pod) != corev1.ConditionTrue && (a.always || a.health.Current >= a.health.Desired && a.health.Desired > 0)
 }
 
 // Left reports how many more evictions of healthy pods the PDB allows; false if
