@@ -252,6 +252,9 @@ func (p *planner) takeTokens(rest []*Wait) {
 			continue
 		}
 		w.Code, w.Blocking = answer.Code, answer.PDBs()
+		if why, never := ledger.Structural(w.Pod); never {
+			w.Fix = why.Fix
+		}
 	}
 }
 

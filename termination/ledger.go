@@ -22,8 +22,8 @@ import (
 // concurrent use; Clone costs little, since only the accounts are copied.
 type Ledger struct {
 	index    pdbIndex[int] // positions in accounts
-	accounts []*account // by position
-	charged  []int32    // by position: tokens taken, less those returned
+	accounts []*account    // by position
+	charged  []int32       // by position: tokens taken, less those returned
 }
 
 // account is what the ledger knows of one PDB; it never changes.

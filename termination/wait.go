@@ -1,6 +1,7 @@
 package termination
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -24,6 +25,24 @@ type Wait struct {
 	// the pod; nil if it doesn't. Rules that say "after" fall due a nanosecond
 	// after their limit.
 	Until *time.Time
+	// Fix says what would free a pod whose PDBs never let it go; "" if waiting may
+	// help, or if the plan isn't exact.
+	Fix string
+}
+
+// Lift says what would end the wait, "" if nothing needs to be done.
+func (w Wait) Lift() string {
+	switch w.Code {
+	case DoNotDisrupt:
+		return "remove the do-not-disrupt annotation"
+	case PDBExhausted:
+		return cmp.Or(w.Fix, "more healthy pods under "+joinNames(w.Blocking))
+	case MultiplePDBs:
+		return cmp.Or(w.Fix, "leave only one of "+joinNames(w.Blocking)+" to select the pod")
+	case PDBUnobserved, PDBRefuses:
+		return cmp.Or(w.Fix, "a newer status of "+joinNames(w.Blocking))
+	}
+	return ""
 }
 
 // String is one line that a human can act on.
