@@ -61,7 +61,7 @@ func ParseProgress(data []byte) (Progress, *field.Error) {
 		return Progress{}, field.Invalid(nil, "JSON", err.Error())
 	}
 	if p.Version != progressVersion {
-		return Progress{}, field.NotSupported(field.NewPath("version"), p.Version, []int{progressVersion})
+		return Progress{}, field.Invalid(field.NewPath("version"), p.Version, fmt.Sprintf("only version %d is known", progressVersion))
 	}
 	return p, nil
 }

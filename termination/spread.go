@@ -46,7 +46,7 @@ type Day struct {
 func ExpirySpread(claims []*Claim, now time.Time, days int) []Day {
 	spread := make([]Day, max(0, days))
 	for i := range spread {
-		spread[i].Start = now.AddDate(0, 0, i)
+		spread[i].Start = now.Add(time.Duration(i) * 24 * time.Hour)
 	}
 	for _, c := range claims {
 		e := ExpiryOf(c, now)
@@ -72,9 +72,9 @@ type ExpiryOptions struct {
 	Allowed map[string]int
 	// Jitter brings the expiry of each claim forward by its [Jitter] of this span.
 	Jitter time.Duration
-	// Ramp spreads the nodes that are overdue when a window opens over this much
-	// of it, evenly and in their order: the first at once. Zero, and they go
-	// together. It needs WindowStart.
+	// Ramp spreads the nodes that are due when a window opens over this much of
+	// it: each waits until its [Jitter] of Ramp past WindowStart, however often one
+	// asks. Zero, and they go together.
 	Ramp        time.Duration
 	WindowStart time.Time
 }
@@ -104,7 +104,7 @@ func PlanExpirations(claims []*Claim, now time.Time, opts ExpiryOptions) []Expir
 	used := map[string]int{}
 	for i := range due {
 		e := &due[i]
-		if start := opts.rampStart(i, len(due)); now.Before(start) {
+		if start := opts.WindowStart.Add(Jitter(e.Claim.UID, opts.Ramp)); now.Before(start) {
 			e.Held, e.Until = RampPending, &start
 			continue
 		}
@@ -115,11 +115,6 @@ func PlanExpirations(claims []*Claim, now time.Time, opts ExpiryOptions) []Expir
 		used[e.Claim.Pool]++
 	}
 	return due
-}
-
-// rampStart is when the i-th of n may begin.
-func (o ExpiryOptions) rampStart(i, n int) time.Time {
-	return o.WindowStart.Add(o.Ramp / time.Duration(n) * time.Duration(i))
 }
 
 func dueClaims(claims []*Claim, now time.Time, span time.Duration) []Expiration {
