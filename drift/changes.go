@@ -18,8 +18,8 @@ type FieldChange struct {
 	// Path within the template, such as metadata.labels[team],
 	// spec.taints[dedicated:NoSchedule] or spec.expireAfter.
 	Path string
-	// Old and New values as JSON; "" where the field is absent, which is not
-	// the same as "[]" or "{}".
+	// Old and New values as JSON, those of a requirement as "In [a b]"; "" where
+	// the field is absent, which is not the same as "[]" or "{}".
 	Old, New string
 	// Hashed fields make every node of the pool drift. Requirements are not: each
 	// node is compared with them by itself.
@@ -150,17 +150,17 @@ func present[T any](p *T) any {
 func (d *differ) requirements(before, after []scheduling.RequirementSpec) {
 	a, b := byKey(before), byKey(after)
 	for _, key := range unionKeys(a, b) {
-		old, renewed := toJSON(a[key]), toJSON(b[key])
-		if old != renewed {
-			*d = append(*d, FieldChange{Path: "spec.requirements[" + key + "]", Old: old, New: renewed})
+		if a[key] != b[key] {
+			*d = append(*d, FieldChange{Path: "spec.requirements[" + key + "]", Old: a[key], New: b[key]})
 		}
 	}
 }
 
-func byKey(specs []scheduling.RequirementSpec) map[string][]scheduling.RequirementSpec {
-	m := map[string][]scheduling.RequirementSpec{}
-	for _, s := range scheduling.NewRequirements(specs...).Specs() {
-		m[s.Key] = append(m[s.Key], s)
+// byKey renders each requirement without its key: "In [a b]".
+func byKey(specs []scheduling.RequirementSpec) map[string]string {
+	m := map[string]string{}
+	for r := range scheduling.NewRequirements(specs...).All() {
+		m[r.Key()] = strings.TrimPrefix(r.String(), r.Key()+" ")
 	}
 	return m
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Difference is what one of a cloud's own checks found: nothing while Reason is
@@ -97,6 +98,16 @@ func Equal[T cmp.Ordered](reason Reason, have, want T) Difference {
 		return Difference{}
 	}
 	return Difference{Reason: reason, Detail: fmt.Sprintf("%v, not %v", quote(have), quote(want))}
+}
+
+// OlderThan finds a difference in a node that has lived for longer than age. With
+// an age below its expireAfter, a node is replaced under the budgets for drift,
+// and its pods move gracefully, before it expires by force.
+func OlderThan(reason Reason, created time.Time, age time.Duration, now time.Time) Difference {
+	if now.Sub(created) <= age {
+		return Difference{}
+	}
+	return Difference{Reason: reason, Detail: fmt.Sprintf("older than %s", age)}
 }
 
 // ErrUnknown is wrapped by the error of a check that lacks its input.

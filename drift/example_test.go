@@ -82,7 +82,7 @@ type aws struct {
 	instances map[string]instance
 }
 
-func (a aws) Drifted(claim *drift.Claim) (drift.Difference, error) {
+func (a aws) Drifted(claim *drift.Claim, _ time.Time) (drift.Difference, error) {
 	class, vm := &a.class, a.instances[claim.Name]
 	return drift.First(
 		drift.StaticHash("NodeClassDrift", class.annotations, claim.Annotations,

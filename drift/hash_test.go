@@ -3,6 +3,7 @@ package drift
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -78,3 +79,119 @@ func BenchmarkNodePoolHash(b *testing.B) {
 		NodePoolHash(tmpl)
 	}
 }
+
+// FuzzNillableDuration reads any JSON: no panic, and what was read is written
+// back as it was.
+func FuzzNillableDuration(f *testing.F) {
+	f.Add([]byte(`"24h"`))
+	f.Add([]byte(`"Never"`))
+	f.Add([]byte(`null`))            // leaves the zero value, Never
+	f.Add([]byte(`"\u0032\u0034h"`)) // 24h, escaped
+	f.Add([]byte(`"1d"`))            // no Go duration
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var d, again NillableDuration
+		if json.Unmarshal(data, &d) != nil {
+			return
+		}
+		text, err := json.Marshal(d)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &again))
+		require.Equal(t, d.Duration, again.Duration)
+	})
+}
+
+func TestNillableDuration(t *testing.T) {
+	var d NillableDuration
+	require.NoError(t, json.Unmarshal([]byte(`"24h"`), &d))
+	require.NoError(t, json.Unmarshal([]byte(`"Never"`), &d))
+	require.Equal(t, NillableDuration{}, d, "Never takes back what was there")
+	require.ErrorContains(t, json.Unmarshal([]byte(`"1d"`), &d), `neither a duration nor "Never"`)
+	require.Error(t, json.Unmarshal([]byte(`24`), &d))
+
+	day := 24 * time.Hour
+	for _, test := range []struct {
+		in   NillableDuration
+		want string
+	}{{NillableDuration{Duration: &day}, `"24h0m0s"`}, {NillableDuration{}, `"Never"`}, {NillableDuration{Duration: &day, Raw: []byte(`"24h"`)}, `"24h"`}} {
+		text, err := json.Marshal(test.in)
+		require.NoError(t, err)
+		require.Equal(t, test.want, string(text))
+	}
+}
+
+// A template is written back as it was read, down to lists that are empty.
+func TestTemplatesKeepNilAndEmptyApart(t *testing.T) {
+	for _, text := range []string{
+		`{"spec":{}}`,
+		`{"metadata":{"labels":{}},"spec":{"taints":[],"requirements":[]}}`,
+		`{"metadata":{"annotations":{"a":""}},"spec":{"startupTaints":[],"nodeClassRef":{"kind":"","name":"","group":""},"expireAfter":"24h"}}`,
+	} {
+		data, err := json.Marshal(template(t, text))
+		require.NoError(t, err)
+		require.Equal(t, text, string(data))
+	}
+}
+
+type stringer struct{ n int }
+
+func (s stringer) String() string { return "s" }
+
+type loop struct{ Next *loop }
+
+type tagged struct {
+	A     string
+	Skip  string   `hash:"ignore"`
+	Dash  string   `hash:"-"`
+	Text  stringer `hash:"string"`
+	Set   []int    `hash:"set"`
+	inner string
+}
+
+// The parts of the algorithm that no template reaches, against sums done by hand
+// from its definition.
+func TestHashFollowsItsDefinition(t *testing.T) {
+	must := func(v any) uint64 {
+		h, err := Hash(v)
+		require.NoError(t, err)
+		return h
+	}
+	one, offset := 1, fnvOffset
+	require.Equal(t, uint64(0xcbf29ce484222325), must(""), "no bytes give the offset")
+	require.Equal(t, offset*fnvPrime^'a', must("a"))
+	require.Equal(t, must(1), must(&one), "pointers are looked through")
+	require.Equal(t, must(0), must(nil))
+	require.Equal(t, must(0), must((*int)(nil)), "nil counts as zero")
+	require.Equal(t, must(""), must((*string)(nil)))
+	require.NotEqual(t, must(int32(1)), must(int64(1)), "sizes count")
+	require.Equal(t, must(uint8(1)), must(true))
+	require.Equal(t, must([]int{1, 2}), must([]int{2, 1}), "slices are sets")
+	require.NotEqual(t, must([2]int{1, 2}), must([2]int{2, 1}), "arrays are not")
+	require.Equal(t, uint64(0), must([]int{1, 1}), "equal elements cancel")
+	require.Equal(t, finish(0), must(map[string]int{}))
+	require.Equal(t, pair(pair(0, must(7)), must(8)), must([2]int{7, 8}))
+	require.Equal(t, must("tagged"), must(tagged{Skip: "x", Dash: "y", inner: "z"}), "skipped fields leave the name")
+	require.Equal(t, finish(must("tagged")^pair(must("A"), must("x"))), must(tagged{A: "x"}))
+	require.Equal(t, finish(must("tagged")^pair(must("Text"), must("s"))), must(tagged{Text: stringer{1}}))
+	require.Equal(t, finish(must("tagged")^pair(must("Set"), finish(must([]int{3})))), must(tagged{Set: []int{3}}))
+	require.Equal(t, must(noonTime), must(noonTime.In(time.FixedZone("x", 3600))), "instants, not zones")
+	require.NotEqual(t, must(1.5), must(float32(1.5)))
+	require.Equal(t, must(complex64(1)), must(complex64(1)))
+
+	for _, v := range []any{func() {}, make(chan int), uintptr(1), complex128(1), (**int)(nil), struct {
+		A int `hash:"string"`
+	}{1}, map[string]any{"a": func() {}}, []any{func() {}}, [1]any{func() {}}, map[any]int{complex128(1): 1}} {
+		_, err := Hash(v)
+		require.Error(t, err, "%T", v)
+	}
+	self := &loop{}
+	self.Next = self
+	_, err := Hash(self)
+	require.ErrorContains(t, err, "nested too deeply")
+	type pointer *pointer
+	var p pointer
+	p = &p
+	_, err = Hash(p)
+	require.ErrorContains(t, err, "nested too deeply")
+}
+
+var noonTime = time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)

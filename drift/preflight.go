@@ -26,14 +26,15 @@ type Subject struct {
 	// Node is the node's name, the claim's if it has none yet.
 	Node  string
 	Claim Claim
-	// ReschedulablePods counts the pods that would have to move.
+	// ReschedulablePods, HasGracePeriod and PodsBlock are those of [Candidate].
 	ReschedulablePods int
+	HasGracePeriod    bool
+	PodsBlock         string
 }
 
 // Prediction is what an edit does to one node.
 type Prediction struct {
-	Node, Claim       string
-	ReschedulablePods int
+	Subject
 	// Before is how the node stands today, After how it will.
 	Before, After Verdict
 }
@@ -90,20 +91,27 @@ func WouldDrift(edit *Edit, nodes []Subject, o Options, now time.Time) Preflight
 }
 
 // Candidates returns the nodes that will be replaced, as they will queue: those
-// that have drifted already since they did, the others since at.
+// that have drifted already since they did, the others since the edit at an
+// instant.
 func (p *Preflight) Candidates(pool string, at time.Time) []Candidate {
 	var out []Candidate
 	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		if n.After.Outcome != Replace {
-			continue
+		if n := &p.Nodes[i]; n.After.Outcome == Replace {
+			out = append(out, n.candidate(pool, at))
 		}
-		out = append(out, Candidate{
-			Node: n.Node, Claim: n.Claim, Pool: pool, Reason: n.After.Reason,
-			DriftedSince: at, ReschedulablePods: n.ReschedulablePods,
-		})
 	}
 	return Sort(out)
+}
+
+func (p *Prediction) candidate(pool string, at time.Time) Candidate {
+	if c := p.Claim.Drifted; c != nil && c.Status == metav1.ConditionTrue {
+		at = c.LastTransitionTime.Time
+	}
+	return Candidate{
+		Node: p.Node, Claim: p.Claim.Name, Pool: pool,
+		Reason: p.After.Reason, DriftedSince: at, ReschedulablePods: p.ReschedulablePods,
+		HasGracePeriod: p.HasGracePeriod, PodsBlock: p.PodsBlock,
+	}
 }
 
 // judges are a pool before and after an edit.
@@ -126,7 +134,7 @@ func (e *Edit) compile(o Options) judges {
 func (j judges) predict(s *Subject, out *Preflight, now time.Time) Prediction {
 	claim := s.Claim
 	claim.Launched = true
-	p := Prediction{Node: s.Node, Claim: claim.Name, ReschedulablePods: s.ReschedulablePods}
+	p := Prediction{Subject: *s}
 	p.Before, _ = j.before.Evaluate(&claim, now)
 	p.After, _ = j.after.Evaluate(&claim, now)
 	if c := claim.Drifted; c != nil && c.Status == metav1.ConditionTrue {

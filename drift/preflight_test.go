@@ -36,7 +36,7 @@ func TestChangesNameTheField(t *testing.T) {
 		"the same life":         {`{"spec":{"expireAfter":"24h"}}`, `{"spec":{"expireAfter":"1440m"}}`, nil},
 		"the grace period":      {`{}`, `{"spec":{"terminationGracePeriod":"0s"}}`, []string{`spec.terminationGracePeriod: absent → "0s"`}},
 		"a spec at all":         {`{}`, `{"spec":{"requirements":[]}}`, []string{`spec: {} → {"requirements":[]}`}},
-		"a requirement":         {`{"spec":{"requirements":[{"key":"a","operator":"Exists"}]}}`, `{"spec":{"requirements":[{"key":"a","operator":"In","values":["b"]}]}}`, []string{`spec.requirements[a]: [{"key":"a","operator":"Exists"}] → [{"key":"a","operator":"In","values":["b"]}]`}},
+		"a requirement":         {`{"spec":{"requirements":[{"key":"a","operator":"Exists"}]}}`, `{"spec":{"requirements":[{"key":"a","operator":"In","values":["b"]}]}}`, []string{`spec.requirements[a]: Exists → In [b]`}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestWouldDriftCountsNodesAndPods(t *testing.T) {
 	after := template(t, `{"metadata":{"labels":{"team":"a"}},"spec":{"expireAfter":"336h"}}`)
 	stale := subject("stale", nil, "1", 2)
 	ami := subject("ami", nil, NodePoolHash(after), 1)
-	ami.Claim.Drifted = &metav1.Condition{Status: metav1.ConditionTrue, Reason: "AMIDrift", Message: "ami-1"}
+	ami.Claim.Drifted = &metav1.Condition{Status: metav1.ConditionTrue, Reason: "AMIDrift", Message: "ami-1", LastTransitionTime: metav1.NewTime(noon.Add(-time.Hour))}
 	nodes := []Subject{
 		subject("b", nil, NodePoolHash(before), 3), subject("a", nil, NodePoolHash(before), 0), stale, ami,
 		subject("new", nil, NodePoolHash(after), 7),
@@ -107,7 +107,7 @@ func TestWouldDriftCountsNodesAndPods(t *testing.T) {
 	for _, c := range got.Candidates("p", noon) {
 		queue = append(queue, c.Node)
 	}
-	assert.Equal(t, []string{"a", "ami", "b", "stale"}, queue)
+	assert.Equal(t, []string{"a", "ami", "b", "stale"}, queue, "without pods first, then since when")
 }
 
 func TestWouldDriftByRequirement(t *testing.T) {

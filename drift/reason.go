@@ -51,10 +51,10 @@ type Options struct {
 	ConfirmLive bool
 }
 
-// Cloud gives a cloud's own answer about one claim. An error says that it
-// doesn't know; the claim's condition is then left alone.
+// Cloud gives a cloud's own answer about one claim at an instant. An error says
+// that it doesn't know; the claim's condition is then left alone.
 type Cloud interface {
-	Drifted(*Claim) (Difference, error)
+	Drifted(claim *Claim, now time.Time) (Difference, error)
 }
 
 // Pool is what drift needs to know of a node pool.
@@ -210,7 +210,7 @@ func (c *Checker) evaluateCloud(claim *Claim, labels scheduling.Requirements, no
 	if c.options.Cloud == nil {
 		return v, nil
 	}
-	d, err := c.options.Cloud.Drifted(claim)
+	d, err := c.options.Cloud.Drifted(claim, now)
 	if err != nil {
 		v.Outcome = Confirm
 		return v, fmt.Errorf("claim %s: %w", claim.Name, err)

@@ -63,7 +63,7 @@ type cloud struct {
 	err        error
 }
 
-func (c cloud) Drifted(*Claim) (Difference, error) { return c.difference, c.err }
+func (c cloud) Drifted(*Claim, time.Time) (Difference, error) { return c.difference, c.err }
 
 func TestReasonsAreDecidedInOrder(t *testing.T) {
 	tests := map[string]struct {
@@ -261,6 +261,8 @@ func TestBuildingBlocks(t *testing.T) {
 		"not equal":              {Equal(reason, "group-1", ""), true, false},
 		"the same hash":          {StaticHash(reason, hash("1"), hash("1"), "hash", "version"), false, false},
 		"another hash":           {StaticHash(reason, hash("1"), hash("2"), "hash", "version"), true, false},
+		"younger than a week":    {OlderThan(reason, noon.Add(-7*24*time.Hour), 7*24*time.Hour, noon), false, false},
+		"older than a week":      {OlderThan(reason, noon.Add(-7*24*time.Hour-1), 7*24*time.Hour, noon), true, false},
 		"no hash yet":            {StaticHash(reason, hash("1"), nil, "hash", "version"), false, false},
 	}
 	for name, test := range tests {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares got with a file of testdata, or rewrites that.
+func golden(t *testing.T, name string, got []byte) {
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(string(want), string(got)))
+}
+
+func TestSample(t *testing.T) {
+	for name, args := range map[string][]string{
+		"sample": nil,
+		"slow":   {"-now", "2026-03-16T15:30:00Z", "-per-node", "3h", "-days", "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			svg := filepath.Join(t.TempDir(), "out.svg")
+			require.Zero(t, run(append(args, "-svg", svg), time.Time{}, nil, &stdout, &stderr), stderr.String())
+			require.Empty(t, stderr.String())
+			text, _, _ := strings.Cut(stdout.String(), "\ndrawn to")
+			golden(t, name+".txt", []byte(text))
+			drawn, err := os.ReadFile(svg)
+			require.NoError(t, err)
+			golden(t, name+".svg", drawn)
+		})
+	}
+}
+
+// The nodes of the sample bear the hash of the pools before the edit, so without
+// an edit only those drift that had drifted before.
+func TestWithoutAnEditNothingDrifts(t *testing.T) {
+	dump, err := os.ReadFile("sample/cluster.yaml")
+	require.NoError(t, err)
+	var stdout, stderr bytes.Buffer
+	args := []string{"-before", "sample/before.yaml", "-after", "sample/before.yaml", "-f", "-", "-now", "2026-03-13T15:00:00Z"}
+	require.Zero(t, run(args, time.Time{}, bytes.NewReader(dump), &stdout, &stderr), stderr.String())
+	require.Contains(t, stdout.String(), "NodePool batch: 0 of 4 nodes would drift; 0 pods move")
+	require.Contains(t, stdout.String(), "NodePool web: 0 of 8 nodes would drift, 1 drifted before; 4 pods move")
+}
+
+func TestBewareOfDoNotDisruptInTheTemplate(t *testing.T) {
+	before, err := os.ReadFile("sample/before.yaml")
+	require.NoError(t, err)
+	after := filepath.Join(t.TempDir(), "after.yaml")
+	edited := strings.Replace(string(before), "    metadata:\n      labels:\n", "    metadata:\n      annotations: {karpenter.sh/do-not-disrupt: \"true\"}\n      labels:\n", 1)
+	require.NoError(t, os.WriteFile(after, []byte(edited), 0o600))
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, run([]string{"-before", "sample/before.yaml", "-after", after, "-f", "sample/cluster.yaml"}, time.Date(2026, 3, 13, 15, 0, 0, 0, time.UTC), nil, &stdout, &stderr), stderr.String())
+	require.Contains(t, stdout.String(), "7 of 8 nodes would drift")
+	require.Contains(t, stdout.String(), "beware: do-not-disrupt in the template drifts every node")
+}
+
+func TestBadInput(t *testing.T) {
+	for name, args := range map[string][]string{
+		"no cluster":     {"-after", "sample/after.yaml"},
+		"no such file":   {"-after", "nowhere.yaml", "-f", "sample/cluster.yaml"},
+		"bad instant":    {"-now", "noon"},
+		"unknown flag":   {"-wat"},
+		"no pool at all": {"-after", "sample/cluster.yaml", "-f", "sample/cluster.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			require.NotZero(t, run(args, time.Time{}, strings.NewReader(""), &stdout, &stderr))
+			require.NotEmpty(t, stderr.String())
+			require.Empty(t, stdout.String())
+		})
+	}
+}
