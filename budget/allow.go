@@ -24,13 +24,13 @@ import (
 // What can't be said in cron is an error: the complement of a window that
 // crosses midnight and depends on the date or month, and of one given both by
 // date and by day of the week, or by "@every".
-func AllowOnly(w *Window, nodes string, reasons ...Reason) ([]Budget, *field.Error) {
+func AllowOnly(w *Window, nodes string, reasons ...Reason) ([]Budget, field.ErrorList) {
 	if _, ok := parseAmount(nodes); !ok {
-		return nil, field.Invalid(field.NewPath("nodes"), nodes, "neither a number of nodes nor a percentage")
+		return nil, field.ErrorList{field.Invalid(field.NewPath("nodes"), nodes, "neither a number of nodes nor a percentage")}
 	}
 	pauses, why := w.complement()
 	if why != "" {
-		return nil, field.Invalid(field.NewPath("schedule"), w.text, why)
+		return nil, field.ErrorList{field.Invalid(field.NewPath("schedule"), w.text, why)}
 	}
 	open := scheduledBudget(nodes, w.text, w.duration, w.zone, reasons)
 	return append([]Budget{open}, zeroBudgets(pauses, w.zone, reasons)...), nil

@@ -46,11 +46,16 @@ type Budget struct {
 	// TimeZone is an IANA name ("Europe/Berlin") whose wall clock the schedule
 	// follows. Karpenter has no such field: it never comes from or goes to JSON.
 	TimeZone string `json:"-"`
+	// Once makes the budget active in one stretch of time, such as a freeze over
+	// the holidays, in place of a schedule. Karpenter has no such field either.
+	Once *Span `json:"-"`
 }
 
 // scheduled reports whether the budget has a window rather than being always
 // active.
-func (b Budget) scheduled() bool { return b.Schedule != nil || b.Duration != nil }
+func (b Budget) scheduled() bool { return b.recurs() || b.Once != nil }
+
+func (b Budget) recurs() bool { return b.Schedule != nil || b.Duration != nil }
 
 func (b Budget) schedule() string {
 	if b.Schedule == nil {
@@ -79,6 +84,9 @@ func (b Budget) clone() Budget {
 	}
 	if b.Duration != nil {
 		b.Duration = new(*b.Duration)
+	}
+	if b.Once != nil {
+		b.Once = new(*b.Once)
 	}
 	return b
 }

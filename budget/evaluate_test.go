@@ -332,3 +332,29 @@ func TestSetKeepsNothingOfTheCaller(t *testing.T) {
 	require.Equal(t, "@daily", *set.Budget(0).Schedule)
 	require.Equal(t, 1, set.Len())
 }
+
+// A freeze over the holidays: active then, and never again.
+func TestOnce(t *testing.T) {
+	freeze := budget.Span{From: at(t, "Sun 2026-12-20 00:00"), To: at(t, "Mon 2027-01-04 08:00")}
+	set, errs := budget.Compile([]budget.Budget{b("10%"), {Nodes: "0", Once: &freeze}}, nil)
+	require.Empty(t, errs)
+	var got []string
+	for i := range set.Forecast(noon, noon.AddDate(2, 0, 0), d, budget.Usage{Total: 10}) {
+		got = append(got, fmt.Sprint(i.From.Format("2006-01-02 15:04"), " ", i.Limit))
+	}
+	require.Equal(t, []string{"2026-08-24 12:00 1", "2026-12-20 00:00 0", "2027-01-04 08:00 1"}, got)
+	v := set.Evaluate(freeze.To.Add(-1), d, budget.Usage{Total: 10})
+	require.Equal(t, freeze.To, *v.NextChange)
+	require.Equal(t, `Drifted: no node may be disrupted: budgets[1] (0, once from 2026-12-20T00:00:00Z to 2027-01-04T08:00:00Z) allows none; this changes at 2027-01-04T08:00:00Z`, v.String())
+	require.Nil(t, set.Evaluate(freeze.To, d, budget.Usage{Total: 10}).NextChange)
+	for _, f := range budget.Lint([]budget.Budget{{Nodes: "5", Once: &freeze}}, noon, budget.LintOptions{}) {
+		require.Equal(t, budget.UnlimitedOutsideWindow, f.Code)
+		require.Nil(t, f.Instead)
+	}
+}
+
+func TestFloor(t *testing.T) {
+	f := budget.Floor{Nodes: 3}
+	require.Equal(t, 2, f.Allowed(budget.Usage{Total: 6, Consuming: 1}))
+	require.Zero(t, f.Allowed(budget.Usage{Total: 2}))
+}

@@ -89,8 +89,8 @@ func FuzzAllowOnly(f *testing.F) {
 		if len(errs) > 0 {
 			return
 		}
-		budgets, err := AllowOnly(w, "1")
-		if err != nil {
+		budgets, errs := AllowOnly(w, "1")
+		if len(errs) > 0 {
 			return
 		}
 		set, _ := Compile(budgets, nil)

@@ -3,8 +3,10 @@ package budget
 import "maps"
 
 // Ledger hands out allowances while moves are being planned. It is keyed by
-// whatever an allowance belongs to: a pool, or a scope. One ledger is about one
-// reason and one pass. It is not safe for concurrent use.
+// whatever an allowance belongs to: a pool, the group of a [Scope], or what the
+// caller likes to cap, such as evictions in a namespace. A move of several nodes
+// takes all it needs at once, or nothing. One ledger is about one reason and one
+// pass. It is not safe for concurrent use.
 type Ledger struct{ left map[string]int }
 
 // NewLedger returns a ledger with the given allowances, of which it keeps a

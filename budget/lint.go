@@ -32,6 +32,8 @@ const (
 	WindowsDoNotMeet LintCode = "windows-do-not-meet"
 	// ScheduleHasNoEffect: the duration reaches to the next hit: always active.
 	ScheduleHasNoEffect LintCode = "schedule-has-no-effect"
+	// DateOrWeekday: a schedule by date and by day of the week hits on either.
+	DateOrWeekday LintCode = "date-or-weekday"
 	// NeverActive: the duration is zero.
 	NeverActive LintCode = "never-active"
 	// EmptyList: an empty list of budgets, so that nothing is limited.

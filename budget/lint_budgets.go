@@ -75,7 +75,19 @@ func (l *linter) lintWindow(i int, c *compiled) {
 			Message: fmt.Sprintf("budgets[%d] (%s) is never active", i, c.text), Fix: "give it a duration"})
 	default:
 		l.lintLocalTime(i, c)
+		l.lintEither(i, c)
 	}
+}
+
+// lintEither looks for a date together with a day of the week. A step makes a
+// field count as given: "*/2" does, "*" doesn't.
+func (l *linter) lintEither(i int, c *compiled) {
+	if s := c.window.schedule; s.every > 0 || s.domAll || s.dowAll {
+		return
+	}
+	l.add(Finding{Code: DateOrWeekday, Severity: SeverityWarning, Budgets: []int{i},
+		Message: fmt.Sprintf("budgets[%d] (%s) gives a date and a day of the week: it begins on every day that is either, not on those that are both", i, c.text),
+		Fix:     "put * in one of the two fields"})
 }
 
 // lintAmount looks at how a percentage rounds for the size of the pool.

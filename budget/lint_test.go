@@ -38,6 +38,11 @@ func TestLintOfDetails(t *testing.T) {
 		{"office hours of people who live in Berlin", []budget.Budget{b("10%"), during(b("0"), "0 8 * * mon-fri", "10h")}, budget.LintOptions{TimeZone: "Europe/Berlin"},
 			"looks-like-local-time: budgets[1] (0, \"0 8 * * mon-fri\" for 10h) looks like office hours, but Karpenter's schedules are in UTC: in Europe/Berlin it is active 10:00–20:00 in July and 09:00–19:00 in January"},
 		{"office hours in Reykjavik, where UTC is the time", []budget.Budget{b("10%"), during(b("0"), "0 8 * * mon-fri", "10h")}, budget.LintOptions{TimeZone: "Atlantic/Reykjavik"}, ""},
+		{"a date and a day of the week", []budget.Budget{b("10%"), during(b("0"), "0 8 1 * mon", "10h")}, budget.LintOptions{},
+			"date-or-weekday: budgets[1] (0, \"0 8 1 * mon\" for 10h) gives a date and a day of the week: it begins on every day that is either, not on those that are both"},
+		{"a step of dates and a day of the week", []budget.Budget{b("10%"), during(b("0"), "0 8 */2 * mon", "10h")}, budget.LintOptions{},
+			"date-or-weekday: budgets[1] (0, \"0 8 */2 * mon\" for 10h) gives a date and a day of the week: it begins on every day that is either, not on those that are both"},
+		{"a step of one is a star", []budget.Budget{b("10%"), during(b("0"), "0 8 */1 * mon", "10h")}, budget.LintOptions{}, ""},
 		{"nights are no office hours", []budget.Budget{b("10%"), during(b("0"), "0 20 * * mon-fri", "10h")}, budget.LintOptions{TimeZone: "Europe/Berlin"}, ""},
 		{"a number that can't be read", []budget.Budget{b("10 %")}, budget.LintOptions{}, `invalid-field: budgets[0].nodes: Invalid value: "10 %": must be a number, or a percentage from 0% to 100%`},
 	} {

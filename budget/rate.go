@@ -186,7 +186,7 @@ func (v RateVerdict) String() string {
 	case Unbounded:
 		return "no rate limits disruption"
 	case Available:
-		return fmt.Sprintf("%d disruptions may begin by rates[%d]", v.Allowed, v.Binding)
+		return fmt.Sprintf("%d may begin by rates[%d]", v.Allowed, v.Binding)
 	case Closed:
 		return fmt.Sprintf("none may begin: rates[%d] allows none", v.Binding)
 	case Unreadable:

@@ -12,7 +12,7 @@ type Set struct{ budgets []compiled }
 type compiled struct {
 	spec     Budget
 	text     string
-	window   *Window // nil if always active
+	window   *Window // nil if always active, or broken
 	nodes    amount
 	broken   field.ErrorList // the window can't be read: allows nothing, at all times
 	badNodes *field.Error    // the number can't be read: allows nothing while active
@@ -51,10 +51,13 @@ func compile(b Budget, path *field.Path) compiled {
 	if c.nodes, ok = parseAmount(b.Nodes); !ok {
 		c.badNodes = field.Invalid(path.Child("nodes"), b.Nodes, "neither a number of nodes nor a percentage")
 	}
-	if b.scheduled() {
+	if b.recurs() {
 		c.window, c.broken = parseWindow(b.schedule(), b.duration(), b.TimeZone, path)
-	} else if b.TimeZone != "" {
-		c.broken = field.ErrorList{field.Forbidden(path.Child("timeZone"), "means nothing without a schedule")}
+	} else if b.Once != nil {
+		c.window = onceWindow(*b.Once)
+	}
+	if c.broken = append(c.broken, b.validateExtras(path)...); len(c.broken) > 0 {
+		c.window = nil
 	}
 	return c
 }

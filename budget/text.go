@@ -15,7 +15,10 @@ func (b Budget) String() string {
 	if b.Reasons != nil {
 		text.WriteString(" for " + joinReasons(b.Reasons))
 	}
-	if b.scheduled() {
+	if b.Once != nil {
+		text.WriteString(", once " + b.Once.String())
+	}
+	if b.recurs() {
 		text.WriteString(", " + strconv.Quote(b.schedule()))
 		if b.TimeZone != "" {
 			text.WriteString(" " + b.TimeZone)
@@ -23,6 +26,11 @@ func (b Budget) String() string {
 		text.WriteString(" for " + formatDuration(b.duration()))
 	}
 	return text.String()
+}
+
+// String is the span in UTC.
+func (s Span) String() string {
+	return "from " + s.From.UTC().Format(time.RFC3339) + " to " + s.To.UTC().Format(time.RFC3339)
 }
 
 func joinReasons(reasons []Reason) string {

@@ -2,8 +2,10 @@ package budget
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,6 +47,8 @@ func (b Budget) validate(path *field.Path) field.ErrorList {
 	errs := validateReasons(b.Reasons, path.Child("reasons"))
 	if !nodesPattern.MatchString(b.Nodes) {
 		errs = append(errs, field.Invalid(path.Child("nodes"), b.Nodes, "must be a number, or a percentage from 0% to 100%"))
+	} else if _, err := strconv.ParseInt(b.Nodes, 10, 32); err != nil && !strings.HasSuffix(b.Nodes, "%") {
+		errs = append(errs, field.Invalid(path.Child("nodes"), b.Nodes, fmt.Sprintf("must be at most %d: Karpenter would count it as %s", math.MaxInt32, counted(b.Nodes))))
 	}
 	if (b.Schedule == nil) != (b.Duration == nil) {
 		missing, given := "schedule", "duration"
@@ -55,11 +59,33 @@ func (b Budget) validate(path *field.Path) field.ErrorList {
 	}
 	if b.Schedule != nil {
 		errs = append(errs, validateSchedule(b, path)...)
-	} else if b.TimeZone != "" {
-		errs = append(errs, field.Forbidden(path.Child("timeZone"), "means nothing without a schedule"))
 	}
+	errs = append(errs, b.validateExtras(path)...)
 	if d := b.duration(); d < 0 || d%time.Minute != 0 {
 		errs = append(errs, field.Invalid(path.Child("duration"), d.String(), "must be whole minutes, and not negative"))
+	}
+	return errs
+}
+
+// counted is what becomes of a number that has too many digits.
+func counted(nodes string) string {
+	if a, ok := parseAmount(nodes); ok {
+		return strconv.Itoa(a.value)
+	}
+	return "unreadable"
+}
+
+// validateExtras looks at the fields that Karpenter doesn't have.
+func (b Budget) validateExtras(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if b.TimeZone != "" && !b.recurs() {
+		errs = append(errs, field.Forbidden(path.Child("timeZone"), "means nothing without a schedule"))
+	}
+	if b.Once != nil && b.recurs() {
+		errs = append(errs, field.Forbidden(path.Child("once"), "takes the place of a schedule and can't stand beside it"))
+	}
+	if b.Once != nil && !b.Once.From.Before(b.Once.To) {
+		errs = append(errs, field.Invalid(path.Child("once"), b.Once.String(), "must end after it begins"))
 	}
 	return errs
 }

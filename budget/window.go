@@ -27,8 +27,9 @@ type Window struct {
 	seconds  int64 // whole seconds of the duration
 	nanos    int   // the rest of it
 	chains   []chain
-	constant bool // never opens, or never closes
-	open     bool // which of the two, if constant
+	once     *Span // instead of all above: open then, and never again
+	constant bool  // never opens, or never closes
+	open     bool  // which of the two, if constant
 }
 
 // chain is a run of hits within a day that the duration joins together, by the
@@ -37,6 +38,22 @@ type chain struct{ first, last int64 }
 
 // Span is a stretch of time, [From, To).
 type Span struct{ From, To time.Time }
+
+// onceWindow is open in one stretch of time only.
+func onceWindow(s Span) *Window {
+	return &Window{schedule: &schedule{never: true}, once: &s}
+}
+
+// state reports whether t is within the span, and until when that stays so.
+func (s Span) state(t, limit time.Time) (open bool, until time.Time) {
+	switch {
+	case t.Before(s.From):
+		return false, s.From
+	case t.Before(s.To):
+		return true, s.To
+	}
+	return false, limit
+}
 
 // ParseWindow compiles a window. The schedule has five cron fields or is one of
 // @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly; zone is
@@ -130,8 +147,11 @@ func (s *schedule) joinsDaysOf(from, to, seconds int64) bool {
 
 // Active reports whether w is open at t.
 func (w *Window) Active(t time.Time) bool {
-	if w.constant {
+	switch {
+	case w.constant:
 		return w.open
+	case w.once != nil:
+		return !t.Before(w.once.From) && t.Before(w.once.To)
 	}
 	second, nano := w.clock.read(t)
 	hit, ok := w.nextHit(w.checkpoint(second, nano))
@@ -169,8 +189,11 @@ func (w *Window) nextHit(second int64) (int64, bool) {
 // state reports whether w is open at t, and until when it stays so at least:
 // what comes at that instant may be more of the same. It looks as far as limit.
 func (w *Window) state(t, limit time.Time) (open bool, until time.Time) {
-	if w.constant {
+	switch {
+	case w.constant:
 		return w.open, limit
+	case w.once != nil:
+		return w.once.state(t, limit)
 	}
 	second, nano := w.clock.read(t)
 	checkpoint := w.checkpoint(second, nano)
