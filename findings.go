@@ -148,12 +148,12 @@ func (f *findings) markers() {
 	type subject struct{ kind, namespace, owner, code, message string }
 	counted := map[subject]int{}
 	objects := map[subject]string{}
-	options := annotations.ReadOptions{Domain: f.pass.options.Domain}
+	reader := annotations.Compile(annotations.ReadOptions{Domain: f.pass.options.Domain})
 	for _, pod := range f.pass.fleet.cluster.Pods {
 		if len(pod.Annotations) == 0 && len(pod.Labels) == 0 {
 			continue
 		}
-		for _, found := range annotations.ReadPod(pod, f.pass.fleet.cluster.Now, options).Findings {
+		for _, found := range reader.Pod(pod, f.pass.fleet.cluster.Now).Findings {
 			s := subject{"Pod", pod.Namespace, ownerName(pod), string(found.Code), found.String()}
 			if object := "Pod/" + pod.Namespace + "/" + pod.Name; counted[s] == 0 || object < objects[s] {
 				objects[s] = object
@@ -162,7 +162,7 @@ func (f *findings) markers() {
 		}
 	}
 	for _, node := range f.pass.fleet.cluster.Nodes {
-		for _, found := range annotations.ReadNode(node, options).Findings {
+		for _, found := range reader.Node(node).Findings {
 			s := subject{"Node", "", node.Name, string(found.Code), found.String()}
 			counted[s]++
 			objects[s] = "Node/" + node.Name

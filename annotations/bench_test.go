@@ -15,10 +15,10 @@ func BenchmarkPodProtection(b *testing.B) {
 	}
 }
 
-func BenchmarkReadPod(b *testing.B) {
+func BenchmarkReaderPod(b *testing.B) {
 	b.ReportAllocs()
 	p := pod(ago(time.Hour), dnd, "6h", safe, "false", preferNo, "true")
 	for b.Loop() {
-		annotations.ReadPod(p, noon, everything())
+		annotations.Compile(everything()).Pod(p, noon)
 	}
 }

@@ -7,7 +7,7 @@
 //
 // [Keys.PodProtection] and [Keys.NodeProtection] tell what do-not-disrupt
 // amounts to at an instant: whether it protects, until when, or why its value
-// means nothing. [ReadPod] and [ReadNode] do the same for the markers of several
+// means nothing. [Compile] and [Reader] do the same for the markers of several
 // systems at once, and report what its authors most likely got wrong: a value
 // without effect, a key that is no longer read, two markers that contradict
 // each other.

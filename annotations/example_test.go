@@ -31,15 +31,15 @@ func Example() {
 }
 
 // A cluster that is moving from Cluster Autoscaler reads the markers of both.
-func ExampleReadPod() {
+func ExampleReader_Pod() {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
 		"cluster-autoscaler.kubernetes.io/safe-to-evict": "true",
 		"karpenter.sh/do-not-disrupt":                    "true",
 		"karpenter.sh/do-not-evict":                      "true",
 	}}}
-	stance := annotations.ReadPod(pod, time.Time{}, annotations.ReadOptions{
+	stance := annotations.Compile(annotations.ReadOptions{
 		Dialects: []annotations.Dialect{annotations.ClusterAutoscaler},
-	})
+	}).Pod(pod, time.Time{})
 	fmt.Println("veto:", stance.Veto, "consent:", stance.Consent)
 	for _, finding := range stance.Findings {
 		fmt.Println(finding)
@@ -50,12 +50,12 @@ func ExampleReadPod() {
 	// conflicting-annotations: cluster-autoscaler.kubernetes.io/safe-to-evict="true": asks for the opposite of karpenter.sh/do-not-disrupt="true"
 }
 
-func ExampleReadNode() {
+func ExampleReader_Node() {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
 		"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true",
 	}}}
-	alone := annotations.ReadNode(node, annotations.ReadOptions{})
-	both := annotations.ReadNode(node, annotations.ReadOptions{Dialects: annotations.Dialects()})
+	alone := annotations.Compile(annotations.ReadOptions{}).Node(node)
+	both := annotations.Compile(annotations.ReadOptions{Dialects: annotations.Dialects()}).Node(node)
 	fmt.Println(alone.Veto, alone.Findings[0])
 	fmt.Println(both.Veto, both.Marks[0].Dialect)
 	// Output:

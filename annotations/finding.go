@@ -2,7 +2,6 @@ package annotations
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -36,13 +35,13 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s=%q: %s", f.Code, f.Key, f.Value, f.Message)
 }
 
-func (r *reader) report(code FindingCode, key, value, message string) {
+func (r *reading) report(code FindingCode, key, value, message string) {
 	r.findings = append(r.findings, Finding{Code: code, Key: key, Value: value, Message: message})
 }
 
 // conflict reports the first mark with one meaning and the first with one of
 // the others.
-func (r *reader) conflict(one Meaning, others ...Meaning) {
+func (r *reading) conflict(one Meaning, others ...Meaning) {
 	first := slices.IndexFunc(r.marks, func(m Mark) bool { return m.Meaning == one })
 	second := slices.IndexFunc(r.marks, func(m Mark) bool { return slices.Contains(others, m.Meaning) })
 	a, b := r.marks[first], r.marks[second]
@@ -51,18 +50,19 @@ func (r *reader) conflict(one Meaning, others ...Meaning) {
 
 // lookAlikes reports keys that are almost ours: another domain, another
 // spelling, or the right key as a label.
-func (r *reader) lookAlikes() {
+func (r *reading) lookAlikes() {
 	if value, ok := r.labels[r.keys.DoNotDisrupt]; ok {
 		r.report(LookAlike, r.keys.DoNotDisrupt, value, "is a label; only the annotation of this name counts")
 	}
-	known := map[string]bool{r.keys.DoNotDisrupt: true}
-	for _, m := range r.keys.markers() {
-		known[m.key] = true
-	}
-	for _, key := range slices.Sorted(maps.Keys(r.annotations)) {
-		if !known[key] && resemblesOurs(key) {
-			r.report(LookAlike, key, r.annotations[key], "this key is not read; write "+r.keys.DoNotDisrupt)
+	var alike []string
+	for key := range r.annotations {
+		if !r.known[key] && resemblesOurs(key) {
+			alike = append(alike, key)
 		}
+	}
+	slices.Sort(alike)
+	for _, key := range alike {
+		r.report(LookAlike, key, r.annotations[key], "this key is not read; write "+r.keys.DoNotDisrupt)
 	}
 }
 
@@ -70,6 +70,9 @@ func (r *reader) lookAlikes() {
 // hyphens.
 func resemblesOurs(key string) bool {
 	name := key[strings.LastIndex(key, "/")+1:]
+	if len(name) > 24 || !strings.ContainsAny(name, "dD") {
+		return false // most keys, at no cost
+	}
 	name = strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
 	return slices.Contains([]string{"donotdisrupt", "donotevict", "donotconsolidate", "dontdisrupt", "donotdisrupted", "donotdisruption"}, name)
 }

@@ -49,44 +49,59 @@ type Stance struct {
 	Findings []Finding
 }
 
-// ReadPod reports what the markers on a pod ask for at now.
+// Reader reads markers. It is immutable and safe for concurrent use.
+type Reader struct {
+	options ReadOptions
+	keys    Keys
+	markers []marker
+	known   map[string]bool // keys that are no look-alikes
+}
+
+// Compile prepares the reading of any number of objects. The options are copied.
+func Compile(options ReadOptions) *Reader {
+	options.Dialects, options.Precedence = slices.Clone(options.Dialects), slices.Clone(options.Precedence)
+	r := &Reader{options: options, keys: For(options.Domain)}
+	r.markers = r.keys.markers()
+	r.known = map[string]bool{r.keys.DoNotDisrupt: true}
+	for _, m := range r.markers {
+		r.known[m.key] = true
+	}
+	return r
+}
+
+// Pod reports what the markers on a pod ask for at now.
 //
 // A veto beats a consent unless the options set a precedence: a Cluster
 // Autoscaler "safe-to-evict: true" doesn't lift a do-not-disrupt. Markers of
 // dialects that aren't read change nothing and come back as findings.
-func ReadPod(pod *corev1.Pod, now time.Time, options ReadOptions) Stance {
-	r := newReader(options, pod.Annotations, pod.Labels)
-	r.own(r.keys.PodProtection(pod, now))
-	r.foreign(onPod)
-	r.lookAlikes()
-	return r.stance()
+func (r *Reader) Pod(pod *corev1.Pod, now time.Time) Stance {
+	o := reading{Reader: r, annotations: pod.Annotations, labels: pod.Labels}
+	o.own(r.keys.PodProtection(pod, now))
+	o.foreign(onPod)
+	o.lookAlikes()
+	return o.stance()
 }
 
-// ReadNode reports what the markers on a node, node claim or machine ask for.
-func ReadNode(obj metav1.Object, options ReadOptions) Stance {
-	r := newReader(options, obj.GetAnnotations(), obj.GetLabels())
-	r.own(r.keys.NodeProtection(obj))
-	r.foreign(onNode)
-	r.lookAlikes()
-	return r.stance()
+// Node reports what the markers on a node, node claim or machine ask for.
+func (r *Reader) Node(obj metav1.Object) Stance {
+	o := reading{Reader: r, annotations: obj.GetAnnotations(), labels: obj.GetLabels()}
+	o.own(r.keys.NodeProtection(obj))
+	o.foreign(onNode)
+	o.lookAlikes()
+	return o.stance()
 }
 
-// reader collects the marks of one object.
-type reader struct {
-	options     ReadOptions
-	keys        Keys
+// reading collects the marks of one object.
+type reading struct {
+	*Reader
 	annotations map[string]string
 	labels      map[string]string
 	marks       []Mark
 	findings    []Finding
 }
 
-func newReader(options ReadOptions, annotations, labels map[string]string) *reader {
-	return &reader{options: options, keys: For(options.Domain), annotations: annotations, labels: labels}
-}
-
 // own takes in do-not-disrupt.
-func (r *reader) own(p Protection) {
+func (r *reading) own(p Protection) {
 	key := r.keys.DoNotDisrupt
 	switch value := r.annotations[key]; p.State {
 	case Protected:
@@ -98,8 +113,8 @@ func (r *reader) own(p Protection) {
 
 // foreign takes in the markers of the dialects that are read, and reports those
 // of the others.
-func (r *reader) foreign(on target) {
-	for _, m := range r.keys.markers() {
+func (r *reading) foreign(on target) {
+	for _, m := range r.markers {
 		value, meaning, ok := m.find(r.annotations, r.labels)
 		if !ok || m.target != on {
 			continue
@@ -122,7 +137,7 @@ func (r *reader) foreign(on target) {
 }
 
 // stance sums up the marks.
-func (r *reader) stance() Stance {
+func (r *reading) stance() Stance {
 	s := Stance{Marks: r.marks}
 	r.decide(&s)
 	for _, m := range r.marks {
@@ -143,7 +158,7 @@ func (r *reader) stance() Stance {
 }
 
 // decide settles veto and consent, by precedence if there is one.
-func (r *reader) decide(s *Stance) {
+func (r *reading) decide(s *Stance) {
 	var vetoes, consents []Mark
 	for _, m := range r.marks {
 		switch m.Meaning {
@@ -166,7 +181,7 @@ func (r *reader) decide(s *Stance) {
 }
 
 // precedence is the rank of the marks' foremost dialect.
-func (r *reader) precedence(marks []Mark) int {
+func (r *reading) precedence(marks []Mark) int {
 	rank := len(r.options.Precedence)
 	for _, m := range marks {
 		if i := slices.Index(r.options.Precedence, m.Dialect); i >= 0 {

@@ -70,7 +70,7 @@ func TestReadPod(t *testing.T) {
 		{"our domain replaced, Karpenter's left", []string{dnd, "true"}, annotations.ReadOptions{Domain: "example.com"}, flags{}, []annotations.FindingCode{annotations.LookAlike}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := annotations.ReadPod(pod(ago(time.Hour), c.pairs...), noon, c.options)
+			s := annotations.Compile(c.options).Pod(pod(ago(time.Hour), c.pairs...), noon)
 			require.Equal(t, c.want, flags{s.Veto, s.Consent, s.PreferNot, s.PreferVictim})
 			require.Equal(t, c.findings, codes(s), s.Findings)
 			for _, f := range s.Findings {
@@ -83,28 +83,28 @@ func TestReadPod(t *testing.T) {
 func TestReadPodLabels(t *testing.T) {
 	p := pod(nil)
 	p.Labels = map[string]string{"cluster.x-k8s.io/drain": "skip"}
-	s := annotations.ReadPod(p, noon, everything())
+	s := annotations.Compile(everything()).Pod(p, noon)
 	require.True(t, s.Veto)
 	require.Equal(t, annotations.SkipDrain, s.Marks[0].Meaning)
 	p.Labels = map[string]string{dnd: "true"}
-	s = annotations.ReadPod(p, noon, everything())
+	s = annotations.Compile(everything()).Pod(p, noon)
 	require.False(t, s.Veto)
 	require.Equal(t, []annotations.FindingCode{annotations.LookAlike}, codes(s))
 	p = pod(nil, "cluster.x-k8s.io/drain", "skip")
-	require.False(t, annotations.ReadPod(p, noon, everything()).Veto, "the drain marker is a label")
+	require.False(t, annotations.Compile(everything()).Pod(p, noon).Veto, "the drain marker is a label")
 }
 
 func TestReadPodVolumes(t *testing.T) {
-	s := annotations.ReadPod(pod(nil, safeVolumes, "cache, tmp,,"), noon, everything())
+	s := annotations.Compile(everything()).Pod(pod(nil, safeVolumes, "cache, tmp,,"), noon)
 	require.Equal(t, []string{"cache", "tmp"}, s.SafeVolumes)
 	require.Empty(t, s.Findings)
 }
 
 // A veto of several markers lasts as long as the longest.
 func TestVetoEndsWithItsLastMark(t *testing.T) {
-	s := annotations.ReadPod(pod(ago(time.Hour), dnd, "2h"), noon, everything())
+	s := annotations.Compile(everything()).Pod(pod(ago(time.Hour), dnd, "2h"), noon)
 	require.Equal(t, ago(-time.Hour), s.Until)
-	s = annotations.ReadPod(pod(ago(time.Hour), dnd, "2h", safe, "false"), noon, everything())
+	s = annotations.Compile(everything()).Pod(pod(ago(time.Hour), dnd, "2h", safe, "false"), noon)
 	require.True(t, s.Veto)
 	require.Nil(t, s.Until)
 }
@@ -129,7 +129,7 @@ func TestReadNode(t *testing.T) {
 		{"a pod's marker says nothing on a node", []string{safe, "false"}, false, false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := annotations.ReadNode(node(c.pairs...), everything())
+			s := annotations.Compile(everything()).Node(node(c.pairs...))
 			require.Equal(t, c.veto, s.Veto)
 			require.Equal(t, c.victim, s.PreferVictim)
 			require.Equal(t, c.findings, codes(s))
@@ -150,11 +150,11 @@ func TestMoreDialectsNeverLiftAVeto(t *testing.T) {
 		p := pod(ago(time.Minute), pairs...)
 		before := p.DeepCopy()
 		few := annotations.ReadOptions{Dialects: annotations.Dialects()[:rapid.IntRange(0, 5).Draw(t, "few")]}
-		a := annotations.ReadPod(p, noon, few)
-		require.Equal(t, a, annotations.ReadPod(p, noon, few))
+		a := annotations.Compile(few).Pod(p, noon)
+		require.Equal(t, a, annotations.Compile(few).Pod(p, noon))
 		require.Equal(t, before, p)
 		if a.Veto {
-			require.True(t, annotations.ReadPod(p, noon, everything()).Veto)
+			require.True(t, annotations.Compile(everything()).Pod(p, noon).Veto)
 		}
 	})
 }

@@ -16,19 +16,22 @@ import (
 type Demand struct {
 	Requirements Requirements
 
-	allowUndefined  []string
-	capacityTypeKey string
+	allowUndefined []string
+	// byCapacity asks for one capacity type and nothing else, in the order in
+	// which they are bought.
+	byCapacity [3]Requirements
 }
 
 // Demand returns the demand of a node with these requirements. Well-known
 // labels, and those of [Options.WellKnownLabels], need not be required for an
 // offering to have them.
 func (o Options) Demand(requirements Requirements) Demand {
-	return Demand{
-		Requirements:    requirements,
-		allowUndefined:  o.AllowUndefined(),
-		capacityTypeKey: annotations.For(o.Domain).CapacityType,
+	d := Demand{Requirements: requirements, allowUndefined: o.AllowUndefined()}
+	key := annotations.For(o.Domain).CapacityType
+	for i, capacityType := range []string{annotations.CapacityTypeReserved, annotations.CapacityTypeSpot, annotations.CapacityTypeOnDemand} {
+		d.byCapacity[i] = NewRequirements().Add(In(key, capacityType))
 	}
+	return d
 }
 
 // AllowUndefined returns the labels that a new node may have although nothing
@@ -46,7 +49,7 @@ func (d Demand) With(requirements Requirements) Demand {
 
 // Accepts reports whether the offering would do, available or not.
 func (d Demand) Accepts(o *Offering) bool {
-	return d.Requirements.Compatible(o.Requirements, d.allowUndefined) == nil
+	return d.Requirements.accepts(o.Requirements, d.allowUndefined)
 }
 
 // Cheapest returns the lowest price among the type's available offerings that
@@ -76,18 +79,31 @@ func (d Demand) cheapestListed(t *InstanceType) (price float64, ok bool) {
 // demand. An offering that has a label which neither is well known nor says the
 // capacity type, such as an unregistered reservation id, doesn't count.
 func (d Demand) WorstLaunchPrice(t *InstanceType) (price float64, ok bool) {
-	for _, capacityType := range []string{annotations.CapacityTypeReserved, annotations.CapacityTypeSpot, annotations.CapacityTypeOnDemand} {
-		of := d.With(Requirements{[]Requirement{{key: d.capacityTypeKey, values: []string{capacityType}}}})
-		for i := range t.Offerings {
-			if o := &t.Offerings[i]; o.Available && of.Accepts(o) && d.Accepts(o) {
-				price, ok = math.Max(price, o.Price), true
-			}
+	best := len(d.byCapacity)
+	for i := range t.Offerings {
+		o := &t.Offerings[i]
+		if !o.Available || !d.Accepts(o) {
+			continue
 		}
-		if ok {
-			return price, true
+		switch rank := d.capacityRank(o, best); {
+		case rank < best:
+			best, price, ok = rank, math.Max(0, o.Price), true
+		case rank == best && ok:
+			price = math.Max(price, o.Price)
 		}
 	}
-	return 0, false
+	return price, ok
+}
+
+// capacityRank is the place of the offering's capacity type in the order in which
+// they are bought, looking no further than limit; past the end if it has none.
+func (d Demand) capacityRank(o *Offering, limit int) int {
+	for i := 0; i < len(d.byCapacity) && i <= limit; i++ {
+		if d.byCapacity[i].accepts(o.Requirements, d.allowUndefined) {
+			return i
+		}
+	}
+	return len(d.byCapacity)
 }
 
 // Compatible returns the types with an available offering that would do, in the

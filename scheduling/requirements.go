@@ -175,19 +175,45 @@ func (m *Mismatch) String() string {
 // or it is in allowUndefined; and common keys must intersect. It is not
 // symmetric: an existing node (its labels) is r, a pod is o.
 func (r Requirements) Compatible(o Requirements, allowUndefined []string) *Mismatch {
-	for i := range o.list {
-		want := &o.list[i]
-		if !r.Has(want.key) && !want.forgiving() && !slices.Contains(allowUndefined, want.key) {
-			return &Mismatch{Key: want.key, Undefined: true, Have: r.Get(want.key), Want: *want}
-		}
+	if want := r.undefined(o, allowUndefined); want != nil {
+		return &Mismatch{Key: want.key, Undefined: true, Have: r.Get(want.key), Want: *want}
 	}
 	return r.Intersects(o)
+}
+
+// accepts is whether Compatible finds nothing, without wording it.
+func (r Requirements) accepts(o Requirements, allowUndefined []string) bool {
+	if r.undefined(o, allowUndefined) != nil {
+		return false
+	}
+	have, _ := r.clash(o)
+	return have == nil
+}
+
+// undefined is the first requirement of o whose key r must know and doesn't.
+func (r Requirements) undefined(o Requirements, allowed []string) *Requirement {
+	for i := range o.list {
+		want := &o.list[i]
+		if !r.Has(want.key) && !want.forgiving() && !slices.Contains(allowed, want.key) {
+			return want
+		}
+	}
+	return nil
 }
 
 // Intersects reports why r and o exclude each other, or nil if they don't.
 // Keys that only one of them has don't count, and two requirements of which each
 // is NotIn or DoesNotExist never exclude each other: a missing label meets both.
 func (r Requirements) Intersects(o Requirements) *Mismatch {
+	have, want := r.clash(o)
+	if have == nil {
+		return nil
+	}
+	return &Mismatch{Key: have.key, Have: *have, Want: *want}
+}
+
+// clash is the first pair of requirements that exclude each other, nil if none do.
+func (r Requirements) clash(o Requirements) (have, want *Requirement) {
 	a, b := r.list, o.list
 	for len(a) > 0 && len(b) > 0 {
 		switch c := compareKeys(a[0], b[0]); {
@@ -197,12 +223,12 @@ func (r Requirements) Intersects(o Requirements) *Mismatch {
 			b = b[1:]
 		default:
 			if !a[0].HasIntersection(b[0]) && !(a[0].forgiving() && b[0].forgiving()) {
-				return &Mismatch{Key: a[0].key, Have: a[0], Want: b[0]}
+				return &a[0], &b[0]
 			}
 			a, b = a[1:], b[1:]
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // Specs renders the requirements, by key. [NewRequirements] of them is r again.

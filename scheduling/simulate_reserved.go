@@ -66,7 +66,7 @@ func (w *workspace) reserve(c *claimState, o *outcome) bool {
 	compatible := false
 	for i := range o.options.each {
 		for _, offering := range c.template.options[i].offerings {
-			if !w.s.isReserved(offering) || o.set.reqs.Compatible(offering.Requirements, w.s.wellKnown) != nil {
+			if !w.s.isReserved(offering) || !o.set.reqs.accepts(offering.Requirements, w.s.wellKnown) {
 				continue
 			}
 			compatible = true

@@ -87,7 +87,7 @@ func (t *setTable) join(set *reqSet, w *wish) *reqSet {
 		return joined
 	}
 	var joined *reqSet
-	if set.reqs.Compatible(w.reqs, t.s.wellKnown) == nil {
+	if set.reqs.accepts(w.reqs, t.s.wellKnown) {
 		joined = t.intern(set.reqs.And(w.reqs))
 	}
 	set.with[w.id] = joined
@@ -101,7 +101,7 @@ func (t *setTable) narrow(set *reqSet, key []byte, choice func() Requirements) *
 		return narrowed
 	}
 	var narrowed *reqSet
-	if reqs := choice(); set.reqs.Compatible(reqs, t.s.wellKnown) == nil {
+	if reqs := choice(); set.reqs.accepts(reqs, t.s.wellKnown) {
 		narrowed = t.intern(set.reqs.And(reqs))
 	}
 	set.narrowed[string(key)] = narrowed
@@ -173,7 +173,7 @@ func (t *setTable) counted(set *reqSet, tmpl *template, f *nodeFilter) bool {
 	if known, ok := set.passes[key]; ok && len(t.s.templates) < 256 {
 		return known
 	}
-	passes := f.any == nil || slices.ContainsFunc(f.any, func(w *wish) bool { return set.reqs.Compatible(w.reqs, nil) == nil })
+	passes := f.any == nil || slices.ContainsFunc(f.any, func(w *wish) bool { return set.reqs.accepts(w.reqs, nil) })
 	if f.honorTaints {
 		_, untolerated := Untolerated(tmpl.pool.Taints, f.tolerations)
 		passes = passes && !untolerated

@@ -129,7 +129,7 @@ func (d *daemon) fitsTemplate(t *template, reqs Requirements, wellKnown []string
 	}
 	for {
 		want := d.demand.strict()
-		if t.reqs.Compatible(want, wellKnown) == nil && reqs.Intersects(want) == nil {
+		if t.reqs.accepts(want, wellKnown) && reqs.Intersects(want) == nil {
 			return true
 		}
 		if len(d.demand.required) < 2 {

@@ -154,7 +154,7 @@ func overrideKey(list corev1.ResourceList) string {
 // offers reports whether one of the option's offerings would do.
 func (s *Snapshot) offers(o *option, reqs Requirements) bool {
 	return slices.ContainsFunc(o.offerings, func(of *Offering) bool {
-		return reqs.Compatible(of.Requirements, s.wellKnown) == nil
+		return reqs.accepts(of.Requirements, s.wellKnown)
 	})
 }
 
