@@ -156,7 +156,7 @@ func ExamplePropose() {
 	// Output:
 	// replace old
 	// guarded: PodsBlock, pod web-0 has do-not-disrupt
-	// stuck: Unplaced, 1 pods found no place, the first is /
+	// stuck: Unplaced, 1 pod found no place, the first is /
 	// young: NotReached, node old goes first
 }
 
@@ -222,7 +222,7 @@ func ExampleRollout_Evaluate() {
 	fmt.Println(care.Evaluate(progress, now.Add(19*time.Minute)))
 	// Output:
 	// canaries first: 0 healthy, 0 under way, 1 more now
-	// 1 replacements in a row failed, until 2026-03-15T12:06:00Z
+	// 1 replacement failed in a row, until 2026-03-15T12:06:00Z
 	// canaries first: 0 healthy, 1 under way, 0 more now, until 2026-03-15T12:19:00Z
 	// nothing holds the roll-out back
 }

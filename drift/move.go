@@ -69,6 +69,8 @@ type MoveOptions struct {
 	// Gates of pools that roll out with care, see [Rollout.Evaluate]. A pool that
 	// is missing has none.
 	Gates map[string]Gate
+	// NodeGates of single nodes, see [Backoff.Evaluate].
+	NodeGates map[string]Gate
 	// Explain adds to a skipped node why its pods can't be placed.
 	Explain bool
 }
@@ -80,7 +82,7 @@ type Code string
 const (
 	CodePodsBlock       Code = "PodsBlock"       // a pod must not be evicted, and no grace period ends that
 	CodeBudget          Code = "Budget"          // the pool's budget allows none
-	CodeGate            Code = "Gate"            // the pool's roll-out waits, see Skipped.Gate
+	CodeGate            Code = "Gate"            // the roll-out of the pool or the node waits, see Skipped.Gate
 	CodeUnplaced        Code = "Unplaced"        // a pod found no place
 	CodeTooMany         Code = "TooMany"         // it would take more new nodes than MaxReplacements
 	CodeNoPools         Code = "NoPools"         // no pool can open a node, which ends the pass
@@ -98,7 +100,7 @@ type Skipped struct {
 	Detail string
 	// Placements of the pods that found no place, for CodeUnplaced.
 	Placements []scheduling.Placement
-	// Gate that holds the pool back, for CodeGate.
+	// Gate that holds the pool or the node back, for CodeGate.
 	Gate *Gate
 }
 
@@ -161,11 +163,14 @@ func (o *MoveOptions) forbids(c *Candidate, allowed map[string]int) *Skipped {
 	if allowed[c.Pool] <= 0 {
 		return c.skip(CodeBudget, "the budget of pool "+c.Pool+" allows none")
 	}
-	return gated(c, o.Gates)
+	if skip := c.gated(o.Gates, c.Pool); skip != nil {
+		return skip
+	}
+	return c.gated(o.NodeGates, c.Node)
 }
 
-func gated(c *Candidate, gates map[string]Gate) *Skipped {
-	gate, ok := gates[c.Pool]
+func (c *Candidate) gated(gates map[string]Gate, name string) *Skipped {
+	gate, ok := gates[name]
 	if !ok || gate.Open() {
 		return nil
 	}
@@ -183,7 +188,7 @@ func (o *MoveOptions) rejects(c *Candidate, r *scheduling.Result) *Skipped {
 		return c.unplaced(r)
 	}
 	if o.MaxReplacements > 0 && len(r.NewNodes) > o.MaxReplacements {
-		return c.skip(CodeTooMany, fmt.Sprintf("it would take %d new nodes, %d are allowed", len(r.NewNodes), o.MaxReplacements))
+		return c.skip(CodeTooMany, fmt.Sprintf("it would take %s, at most %d may be", count(len(r.NewNodes), "new node"), o.MaxReplacements))
 	}
 	return nil
 }
@@ -197,7 +202,7 @@ func (c *Candidate) unplaced(r *scheduling.Result) *Skipped {
 	}
 	if n := len(skip.Placements); n > 0 {
 		first := skip.Placements[0].Pod
-		skip.Detail = fmt.Sprintf("%d pods found no place, the first is %s/%s", n, first.Namespace, first.Name)
+		skip.Detail = fmt.Sprintf("%s found no place, the first is %s/%s", count(n, "pod"), first.Namespace, first.Name)
 	}
 	return skip
 }

@@ -9,6 +9,8 @@ import (
 // Rollout is how carefully a pool's nodes are replaced, beyond its budgets. The
 // zero value is Karpenter v1.14: no canary, no breaker, no back-off.
 type Rollout struct {
+	// Paused starts no replacement; those under way go on.
+	Paused bool
 	// Canary, unless 0, is how many replacements must be healthy before any
 	// further node is replaced.
 	Canary int
@@ -109,6 +111,7 @@ type GateCode string
 // The codes.
 const (
 	GateOpen    GateCode = "Open"
+	GatePaused  GateCode = "Paused"  // somebody paused it
 	GateCanary  GateCode = "Canary"  // canaries are not healthy yet, or not for long enough
 	GateBackoff GateCode = "Backoff" // the last replacement failed a short while ago
 	GateStopped GateCode = "Stopped" // too many replacements failed
@@ -138,10 +141,12 @@ func (g Gate) Open() bool { return g.Allowed > 0 }
 func (g Gate) String() string {
 	var text string
 	switch g.Code {
+	case GatePaused:
+		text = "the roll-out is paused"
 	case GateStopped:
-		text = fmt.Sprintf("the roll-out stopped: %d replacements failed", g.Failed)
+		text = "the roll-out stopped: " + count(g.Failed, "replacement") + " failed"
 	case GateBackoff:
-		text = fmt.Sprintf("%d replacements in a row failed", g.Failed)
+		text = count(g.Failed, "replacement") + " failed in a row"
 	case GateCanary:
 		text = fmt.Sprintf("canaries first: %d healthy, %d under way, %d more now", g.Healthy, g.Running, g.Allowed)
 	default:
@@ -153,14 +158,25 @@ func (g Gate) String() string {
 	return text
 }
 
+// count reads "1 pod" or "2 pods".
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
 // Evaluate reports what the roll-out's memory allows at now: nothing while it is
-// stopped, else nothing while it backs off, else as many canaries as are missing,
-// else any number.
+// paused or stopped, else nothing while it backs off, else as many canaries as are
+// missing, else any number.
 func (r Rollout) Evaluate(p Progress, now time.Time) Gate {
+	if r.Paused {
+		return Gate{Code: GatePaused}
+	}
 	if g := r.stopped(p, now); g != nil {
 		return *g
 	}
-	if g := r.backingOff(p, now); g != nil {
+	if g := r.Backoff.evaluate(p.Replacements, now); g != nil {
 		return *g
 	}
 	if g := r.canary(p, now); g != nil {
@@ -190,9 +206,20 @@ func (r Rollout) stopped(p Progress, now time.Time) *Gate {
 	return g
 }
 
-func (r Rollout) backingOff(p Progress, now time.Time) *Gate {
-	n, last := p.failuresInARow()
-	end := last.Add(r.Backoff.After(n))
+// Evaluate reports whether one node may be replaced at now, or backs off because
+// its own replacement failed: with such a gate, a node that fails again and again
+// lets others go before it.
+func (b Backoff) Evaluate(p Progress, node string, now time.Time) Gate {
+	own := slices.DeleteFunc(slices.Clone(p.Replacements), func(r Replacement) bool { return r.Node != node })
+	if g := b.evaluate(own, now); g != nil {
+		return *g
+	}
+	return Gate{Allowed: Unlimited, Code: GateOpen}
+}
+
+func (b Backoff) evaluate(replacements []Replacement, now time.Time) *Gate {
+	n, last := failuresInARow(replacements)
+	end := last.Add(b.After(n))
 	if n == 0 || !now.Before(end) {
 		return nil
 	}
@@ -200,15 +227,15 @@ func (r Rollout) backingOff(p Progress, now time.Time) *Gate {
 }
 
 // failuresInARow counts those since the last success, by when they ended.
-func (p Progress) failuresInARow() (n int, last time.Time) {
+func failuresInARow(replacements []Replacement) (n int, last time.Time) {
 	var success time.Time
-	for i := range p.Replacements {
-		if h := p.Replacements[i].Healthy; h != nil && h.After(success) {
+	for i := range replacements {
+		if h := replacements[i].Healthy; h != nil && h.After(success) {
 			success = *h
 		}
 	}
-	for i := range p.Replacements {
-		if f := p.Replacements[i].Failed; f != nil && f.After(success) {
+	for i := range replacements {
+		if f := replacements[i].Failed; f != nil && f.After(success) {
 			n++
 			if f.After(last) {
 				last = *f

@@ -34,6 +34,35 @@ func TestBackoffWaitsAfterFailuresInARow(t *testing.T) {
 	assert.Equal(t, minutes(10), *r.Evaluate(p, minutes(9)).Until, "a success starts the count anew")
 }
 
+func TestANodeThatFailsLetsOthersGo(t *testing.T) {
+	p := Progress{}.Start("old", noon).MarkFailed("old", minutes(1)).Start("old", minutes(2)).MarkFailed("old", minutes(4))
+	backoff := DefaultBackoff()
+	gate := backoff.Evaluate(p, "old", minutes(5))
+	assert.Equal(t, minutes(6), *gate.Until)
+	assert.True(t, backoff.Evaluate(p, "young", minutes(5)).Open())
+	assert.True(t, backoff.Evaluate(p, "old", minutes(6)).Open())
+
+	candidates := []Candidate{candidate("old", 2*time.Hour, 1), candidate("young", time.Hour, 1)}
+	o := MoveOptions{NodeGates: map[string]Gate{"old": gate}}
+	plan := Propose(candidates, map[string]int{"p": 1}, canned{}, o)
+	moved, skipped := outcome(plan)
+	assert.Equal(t, []string{"young"}, moved)
+	assert.Equal(t, []string{"old:Gate"}, skipped)
+	assert.Equal(t, "2 replacements failed in a row, until 2026-03-15T12:06:00Z", plan.Skipped[0].Detail)
+	assert.Equal(t, &gate, plan.Skipped[0].Gate)
+
+	plan = ProposeStatic([]StaticPool{{Name: "p", Replicas: 2, Running: 2, Allowed: 1, Drifted: candidates}}, StaticOptions{NodeGates: o.NodeGates})
+	moved, skipped = outcome(plan)
+	assert.Equal(t, []string{"young"}, moved)
+	assert.Equal(t, []string{"old:Gate"}, skipped)
+}
+
+func TestAPausedRollout(t *testing.T) {
+	g := Rollout{Paused: true}.Evaluate(Progress{}, noon)
+	assert.Equal(t, Gate{Code: GatePaused}, g)
+	assert.Equal(t, "the roll-out is paused", g.String())
+}
+
 func TestCanaryFirst(t *testing.T) {
 	r := Rollout{Canary: 2, Soak: 10 * time.Minute}
 	p := Progress{}

@@ -30,8 +30,8 @@ type StaticOptions struct {
 	// whose node limit has no room for one more. Such a pool can't roll
 	// otherwise; it runs one node short meanwhile.
 	TerminateFirst bool
-	// Gates, as in [MoveOptions].
-	Gates map[string]Gate
+	// Gates and NodeGates, as in [MoveOptions].
+	Gates, NodeGates map[string]Gate
 }
 
 // ProposeStatic returns the moves of one pass over static pools. A drifted node
@@ -56,20 +56,24 @@ func (p *StaticPool) propose(plan *Plan, o *StaticOptions) {
 	if terminateFirst {
 		n, code, detail = p.spare()
 	}
+	var held *Gate
 	if gate, ok := o.Gates[p.Name]; ok && gate.Allowed < n {
-		n, code, detail = gate.Allowed, CodeGate, gate.String()
+		n, code, detail, held = max(0, gate.Allowed), CodeGate, gate.String(), &gate
 	}
 	for i := range nodes {
 		c := &nodes[i]
-		switch {
-		case !c.Eligible():
-			plan.Skipped = append(plan.Skipped, *c.skip(CodePodsBlock, c.PodsBlock))
-		case n > 0:
+		skip := c.skip(code, detail)
+		skip.Gate = held
+		if !c.Eligible() {
+			skip = c.skip(CodePodsBlock, c.PodsBlock)
+		} else if gated := c.gated(o.NodeGates, c.Node); gated != nil {
+			skip = gated
+		} else if n > 0 {
 			n--
 			plan.Moves = append(plan.Moves, p.move(c, terminateFirst))
-		default:
-			plan.passOver(nodes[i:i+1], code, detail)
+			continue
 		}
+		plan.Skipped = append(plan.Skipped, *skip)
 	}
 }
 

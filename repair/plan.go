@@ -121,7 +121,7 @@ func (f *Finding) verdict() string {
 	case CodeHeldByStorm:
 		return "too many nodes were sick a short while ago: " + f.Count.String()
 	case CodeHeldByLimit:
-		return fmt.Sprintf("%d nodes are under repair, %d may be", f.InFlight, f.Limit)
+		return fmt.Sprintf("%d under repair, at most %d may be at once", f.InFlight, f.Limit)
 	case CodePaused:
 		return "repair of pool " + f.Pool + " is paused"
 	case CodeVetoed:

@@ -231,7 +231,7 @@ func TestABreakerIsNoLimit(t *testing.T) {
 	o.MaxInFlight = 1
 	p := Propose(fleet(6, 2), o, State{}, noon)
 	assert.Equal(t, []string{"n00"}, acted(p))
-	assert.Equal(t, "1 nodes are under repair, 1 may be; Ready is False", find(t, p, "n01").String())
+	assert.Equal(t, "1 under repair, at most 1 may be at once; Ready is False", find(t, p, "n01").String())
 
 	going := fleet(6, 2)
 	going[0].Claims[0].Deleting, going[0].Claims[0].Deadline = true, &noon
