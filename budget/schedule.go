@@ -86,19 +86,29 @@ func (s *schedule) dates(firstWeekday int64) uint64 {
 // nextDay finds the first day on which s hits, from day to limit.
 func (s *schedule) nextDay(day, limit int64) (int64, bool) {
 	year, month, date := civil(day)
-	for first := day - date + 1; first <= limit; date = 1 {
+	return s.nextDate(day-date+1, year, month, date, limit)
+}
+
+// nextDate does so for a day given as a date and the first day of its month.
+func (s *schedule) nextDate(first, year, month, date, limit int64) (int64, bool) {
+	for ; first <= limit; date = 1 {
 		length := monthLength(year, month)
-		if s.months>>month&1 == 1 {
-			dates := s.days[weekday(first)] & (1<<(length+1) - 1) >> date
-			if dates != 0 {
-				day = first + date - 1 + int64(bits.TrailingZeros64(dates))
-				return day, day <= limit
-			}
+		if dates := s.datesOf(first, month) & (1<<(length+1) - 1) >> date; dates != 0 {
+			day := first + date - 1 + int64(bits.TrailingZeros64(dates))
+			return day, day <= limit
 		}
 		first += length
 		year, month = nextMonth(year, month)
 	}
 	return 0, false
+}
+
+// datesOf is the set of dates on which s hits in the month that begins on day first.
+func (s *schedule) datesOf(first, month int64) uint64 {
+	if s.months>>month&1 == 0 {
+		return 0
+	}
+	return s.days[weekday(first)]
 }
 
 // nextOfDay finds the first hit at or after a second of the day.
@@ -120,13 +130,12 @@ func (s *schedule) nextOfDay(second int64) (int64, bool) {
 // next finds the first hit after a second. Like cron, it looks no further than
 // the fifth calendar year after that of the second that follows.
 func (s *schedule) next(second int64) (int64, bool) {
-	day, _ := split(second + 1)
-	year, _, _ := civil(day)
-	return s.nextUntil(second, dayOf(year+5, 12, 31))
+	return s.nextWithin(second, 5)
 }
 
-// nextUntil finds the first hit after a second, up to the end of day limit.
-func (s *schedule) nextUntil(second, limit int64) (int64, bool) {
+// nextWithin finds the first hit after a second, within so many calendar years
+// after that of the second that follows.
+func (s *schedule) nextWithin(second, years int64) (int64, bool) {
 	if s.never {
 		return 0, false
 	}
@@ -134,12 +143,13 @@ func (s *schedule) nextUntil(second, limit int64) (int64, bool) {
 		return second + s.every, true
 	}
 	day, ofDay := split(second + 1)
-	found, ok := s.nextDay(day, limit)
-	if ok && found == day {
-		if hit, later := s.nextOfDay(ofDay); later {
+	year, month, date := civil(day)
+	first := day - date + 1
+	if s.datesOf(first, month)>>date&1 == 1 {
+		if hit, ok := s.nextOfDay(ofDay); ok {
 			return day*secondsPerDay + hit, true
 		}
-		found, ok = s.nextDay(day+1, limit)
 	}
-	return found*secondsPerDay + s.first, ok
+	day, ok := s.nextDate(first, year, month, date+1, dayOf(year+years, 12, 31))
+	return day*secondsPerDay + s.first, ok
 }

@@ -216,11 +216,10 @@ func (w *Window) closing(hit int64) time.Time {
 }
 
 // blindUntil is the instant at which a hit comes within cron's five years
-// again, for a checkpoint that sees none.
+// again, for a checkpoint that sees none: only a leap day can be that far away,
+// and it is eight years at most.
 func (w *Window) blindUntil(checkpoint int64, limit time.Time) time.Time {
-	_, date := split(limit.Unix())
-	lastDay, _ := split(limit.Unix() - date)
-	hit, ok := w.schedule.nextUntil(checkpoint, lastDay+6*366)
+	hit, ok := w.schedule.nextWithin(checkpoint, 9)
 	if !ok {
 		return limit
 	}
