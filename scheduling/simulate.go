@@ -100,18 +100,20 @@ func newWorkspace(s *Snapshot) *workspace {
 // nodes being deleted.
 func (w *workspace) begin(r Request) {
 	w.r = r
-	for _, name := range r.Remove {
-		if host, ok := w.s.hosts.find(name); ok && host < w.s.hosts.dests && !w.gone.has(host) {
-			w.gone.set(host)
-			w.removed = append(w.removed, int32(host))
-		}
-	}
 	w.add(w.s.pods.pending, FromPending)
-	for _, host := range w.removed {
+	for _, name := range r.Remove {
+		host, ok := w.s.hosts.find(name)
+		if !ok || w.gone.has(host) {
+			continue
+		}
+		w.gone.set(host)
+		w.removed = append(w.removed, int32(host))
 		w.add(w.s.hosts.hosts[host].pods, FromRemoved)
 	}
 	for i := w.s.hosts.dests; i < len(w.s.hosts.hosts); i++ {
-		w.add(w.s.hosts.hosts[i].pods, FromDeleting)
+		if !w.gone.has(i) {
+			w.add(w.s.hosts.hosts[i].pods, FromDeleting)
+		}
 	}
 	w.held.begin()
 	w.topology.begin(w)
@@ -127,10 +129,15 @@ func (w *workspace) add(rows span, origin Origin) {
 		if origin != FromPending && !row.flags.is(podMoves) {
 			continue
 		}
-		p := movingPod{podRow: row, index: int32(len(w.pods)), class: w.s.book.classes[row.class], origin: origin, host: -1}
-		p.exempt = origin == FromDeleting || row.flags.is(podExempt)
-		p.bare = row.volume >= 0 && w.s.volumes.sets[row.volume].unreadable
-		w.pods = append(w.pods, p)
+		w.pods = append(w.pods, w.moving(row, origin))
+	}
+}
+
+func (w *workspace) moving(row *podRow, origin Origin) movingPod {
+	return movingPod{
+		podRow: row, index: int32(len(w.pods)), class: w.s.book.classes[row.class], origin: origin, host: -1,
+		exempt: row.flags.is(podExempt) || w.s.onDeleting(row),
+		bare:   row.volume >= 0 && w.s.volumes.sets[row.volume].unreadable,
 	}
 }
 

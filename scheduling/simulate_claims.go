@@ -258,8 +258,8 @@ func (w *workspace) limitsOf(t *template) *poolLimits {
 	*l = t.limits
 	l.amounts = amounts
 	for _, host := range w.removed {
-		if w.s.hosts.hosts[host].pool == t.pool.Name {
-			l.charge(w.s.resources.names, w.s.hosts.hosts[host].capacity(), 1)
+		if h := &w.s.hosts.hosts[host]; h.pool == t.pool.Name && !h.deleting {
+			l.charge(w.s.resources.names, h.capacity(), 1)
 		}
 	}
 	return l

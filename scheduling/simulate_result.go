@@ -26,8 +26,12 @@ func (w *workspace) result() Result {
 		r.Placements = append(r.Placements, w.placement(p))
 	}
 	for _, c := range w.claims {
-		if n, ok := w.newNode(c); ok {
+		if n, short := w.newNode(c); short == nil {
 			w.enter(&r, n, c, position)
+		} else if w.r.Explain {
+			for _, p := range c.pods {
+				r.Placements[position[p]].Reason = &Unschedulable{Code: TooFewValues, Message: short.Error()}
+			}
 		}
 	}
 	return r
@@ -51,6 +55,9 @@ func (w *workspace) placement(p *movingPod) Placement {
 		h := &w.s.hosts.hosts[p.host]
 		out.Node, out.Uninitialized = h.name, !h.initialized
 	}
+	if w.r.Explain && p.claim == nil && !out.Placed() {
+		out.Reason = w.explain(p)
+	}
 	return out
 }
 
@@ -66,7 +73,7 @@ func (w *workspace) enter(r *Result, n NewNode, c *claimState, position []int32)
 
 // newNode renders an opened node. It is none after all if its types are more
 // than a claim may name and those left would break minValues.
-func (w *workspace) newNode(c *claimState) (NewNode, bool) {
+func (w *workspace) newNode(c *claimState) (NewNode, *MinValuesError) {
 	s := w.s
 	n := NewNode{Pool: c.template.pool.Name, MinValuesRelaxed: c.minValuesRelaxed}
 	set := c.set
@@ -78,12 +85,12 @@ func (w *workspace) newNode(c *claimState) (NewNode, bool) {
 		n.InstanceTypes = n.InstanceTypes[:maxInstanceTypes]
 		n.Unpriced = max(0, n.Unpriced-over)
 		if _, short := SatisfyMinValues(n.InstanceTypes, set.reqs); short != nil && s.opts.MinValues != MinValuesBestEffort {
-			return n, false
+			return n, short
 		}
 	}
 	n.Requirements = set.reqs.Without(s.keys.Registered, s.keys.Initialized, corev1.LabelHostname)
 	n.Requests = s.resources.list(w.withLeastOverhead(c))
-	return n, true
+	return n, nil
 }
 
 // typesByPrice lists the types that the node could still be, cheapest first.

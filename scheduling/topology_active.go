@@ -121,7 +121,7 @@ func (t *activeTopology) activate(w *workspace, v *variant, base *baseCounts) *a
 	}
 	for i := range w.pods {
 		p := &w.pods[i]
-		if p.origin != FromRemoved || p.bare || !t.countsAtHome(v, p) {
+		if p.origin != FromRemoved || t.s.onDeleting(p.podRow) || p.bare || !t.countsAtHome(v, p) {
 			continue
 		}
 		if d := a.domains.ids[p.podRow.host]; d >= 0 {
@@ -166,7 +166,7 @@ func (t *activeTopology) learn(w *workspace, a *activeGroup) {
 		left := n.count
 		for _, host := range w.removed {
 			h := &t.s.hosts.hosts[host]
-			if a.domains.ids[host] == n.domain && h.kube != "" && t.s.passes(a.filter, int(host)) {
+			if a.domains.ids[host] == n.domain && !h.deleting && h.kube != "" && t.s.passes(a.filter, int(host)) {
 				left--
 			}
 		}
@@ -300,19 +300,19 @@ func (t *activeTopology) fits(c *check, domain, count, floor int32) bool {
 func (t *activeTopology) allowsHost(h int) bool {
 	for i := range t.checks {
 		c := &t.checks[i]
-		d := c.domains.ids[h]
-		switch {
-		case d < 0:
-			return false
-		case c.domains.hostname:
-			if !t.fits(c, d, t.count(c.activeGroup, d), 0) {
-				return false
-			}
-		case !c.suits.has(int(d)):
+		if d := c.domains.ids[h]; d < 0 || !t.suits(c, d) {
 			return false
 		}
 	}
 	return true
+}
+
+// suits judges one domain of existing nodes.
+func (t *activeTopology) suits(c *check, domain int32) bool {
+	if c.domains.hostname {
+		return t.fits(c, domain, t.count(c.activeGroup, domain), 0)
+	}
+	return c.suits.has(int(domain))
 }
 
 // narrow confines a node to be opened to the domains that the constraints

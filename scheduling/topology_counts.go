@@ -118,7 +118,11 @@ func (c *counter) countSet(v *variant, set int32) {
 
 // alwaysMoves: the pod runs on a node being deleted and must find a new place.
 func (s *Snapshot) alwaysMoves(row *podRow) bool {
-	return row.flags.is(podMoves) && row.host >= 0 && s.hosts.hosts[row.host].deleting
+	return row.flags.is(podMoves) && s.onDeleting(row)
+}
+
+func (s *Snapshot) onDeleting(row *podRow) bool {
+	return row.host >= 0 && s.hosts.hosts[row.host].deleting
 }
 
 // countNodes counts the destinations that pass the filter. Hostnames need no
