@@ -46,7 +46,10 @@ func NodePoolHash(template *NodeClaimTemplate) string {
 	return strconv.FormatUint(hash, 10)
 }
 
-var timeType = reflect.TypeFor[time.Time]()
+var (
+	timeType      = reflect.TypeFor[time.Time]()
+	stringMapType = reflect.TypeFor[map[string]string]()
+)
 
 // hashValue looks through pointers and interfaces and hashes what is behind.
 func hashValue(v reflect.Value, depth int) (uint64, error) {
@@ -136,6 +139,9 @@ func hashSlice(v reflect.Value, depth int) (x uint64, err error) {
 }
 
 func hashMap(v reflect.Value, depth int) (x uint64, err error) {
+	if v.Type() == stringMapType {
+		return hashStringMap(v.Interface().(map[string]string)), nil
+	}
 	for entries := v.MapRange(); entries.Next(); {
 		key, err := hashValue(entries.Key(), depth+1)
 		if err != nil {
@@ -148,6 +154,15 @@ func hashMap(v reflect.Value, depth int) (x uint64, err error) {
 		x ^= pair(key, value)
 	}
 	return finish(x), nil
+}
+
+// hashStringMap is hashMap for labels and annotations, most of a template, without
+// an allocation for each key and value.
+func hashStringMap(m map[string]string) (x uint64) {
+	for key, value := range m {
+		x ^= pair(hashString(key), hashString(value))
+	}
+	return finish(x)
 }
 
 func hashStruct(v reflect.Value, depth int) (uint64, error) {

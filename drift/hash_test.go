@@ -168,6 +168,8 @@ func TestHashFollowsItsDefinition(t *testing.T) {
 	require.NotEqual(t, must([2]int{1, 2}), must([2]int{2, 1}), "arrays are not")
 	require.Equal(t, uint64(0), must([]int{1, 1}), "equal elements cancel")
 	require.Equal(t, finish(0), must(map[string]int{}))
+	require.Equal(t, finish(pair(must("a"), must("b"))), must(map[string]string{"a": "b"}))
+	require.Equal(t, must(map[string]any{"a": "b", "c": ""}), must(map[string]string{"c": "", "a": "b"}), "whatever holds them")
 	require.Equal(t, pair(pair(0, must(7)), must(8)), must([2]int{7, 8}))
 	require.Equal(t, must("tagged"), must(tagged{Skip: "x", Dash: "y", inner: "z"}), "skipped fields leave the name")
 	require.Equal(t, finish(must("tagged")^pair(must("A"), must("x"))), must(tagged{A: "x"}))
