@@ -1,0 +1,175 @@
+package termination_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/node-disruption/disruption/termination"
+)
+
+// state is what a controller would read from the API now.
+func (f *fakeAPI) state(exact bool) termination.NodeState {
+	s := termination.NodeState{Node: f.node, Pods: f.podList()}
+	if f.claim != nil {
+		s.NodeClaims = []*termination.Claim{f.claim}
+	}
+	for i := range f.volumes {
+		s.Attachments = append(s.Attachments, attachment(fmt.Sprint("va-", i), fmt.Sprint("pv-", i)))
+	}
+	if exact {
+		s.Ledger, _ = termination.CompileLedger(f.pdbs, nil, termination.LedgerOptions{})
+	}
+	return s
+}
+
+func (f *fakeAPI) nodeGone() bool  { return len(f.node.Finalizers) == 0 }
+func (f *fakeAPI) claimGone() bool { return len(f.claim.Finalizers) == 0 }
+
+// run is the loop of a controller, a step a second, for so long at most. It
+// reports when node and claim were gone.
+func (f *fakeAPI) run(t require.TestingT, most time.Duration, exact bool) (gone bool, errs int) {
+	runner := f.runner()
+	for end := f.now.Add(most); f.now.Before(end); f.tick(time.Second) {
+		if !f.nodeGone() {
+			report, err := runner.Node(context.Background(), f.state(exact), f.now)
+			if err != nil {
+				errs++
+			}
+			if report.Step.Stage == termination.StageInstance {
+				require.Empty(t, f.pods, "the instance must not go while pods are waited for")
+			}
+		}
+		var nodes []*corev1.Node
+		if !f.nodeGone() {
+			nodes = append(nodes, f.node)
+		}
+		if _, err := runner.Claim(context.Background(), termination.ClaimState{Claim: f.claim, Nodes: nodes}, f.now); err != nil {
+			errs++
+		}
+		if f.nodeGone() && f.claimGone() {
+			return true, errs
+		}
+	}
+	return false, errs
+}
+
+func TestANodeFromDeletedToGone(t *testing.T) {
+	api := newFakeAPI(noon)
+	api.pods["default/a"], api.pods["default/log"] = podOf("a", web), podOf("log", nil, daemon)
+	api.volumes = 3
+	gone, errs := api.run(t, 2*time.Minute, false)
+	assert.True(t, gone)
+	assert.Zero(t, errs)
+	assert.Equal(t, termination.InstanceGone, api.instance)
+	assert.Equal(t, "Drained True Drained; VolumesDetached True VolumesDetached; InstanceTerminating True InstanceTerminating; no finalizer", conditions(api.claim))
+}
+
+func TestABlockedPodIsTriedAgainAndAFailureReturned(t *testing.T) {
+	api := newFakeAPI(noon)
+	api.pods["default/a"], api.pods["default/b"] = podOf("a", web), podOf("b", nil)
+	api.pdbs = []*policyv1.PodDisruptionBudget{pdbOf("web", web, 0, minAvailable("1"))}
+	calls := 0
+	api.fail = func(call string) error {
+		if call == "evict" {
+			if calls++; calls == 2 {
+				return errors.New("connection refused")
+			}
+		}
+		return nil
+	}
+	report, err := api.runner().Node(t.Context(), api.state(false), api.now)
+	assert.ErrorContains(t, err, "default/b: APIError: connection refused")
+	require.Len(t, report.Attempts, 2)
+	assert.Equal(t, termination.Blocked, report.Attempts[0].Outcome)
+	assert.Equal(t, termination.PDBExhausted, report.Attempts[0].Code)
+	assert.Equal(t, time.Second, report.Step.RequeueAfter)
+
+	report, err = api.runner().Node(t.Context(), api.state(false), api.now)
+	require.NoError(t, err, "the next step tries again")
+	assert.Equal(t, termination.Accepted, report.Attempts[1].Outcome)
+}
+
+func TestAnotherPodByTheSameNameIsLeftAlone(t *testing.T) {
+	api := newFakeAPI(noon)
+	api.pods["default/a"] = podOf("a", nil)
+	state := api.state(false)
+	api.pods["default/a"] = podOf("a", nil, func(p *corev1.Pod) { p.UID = "successor" })
+	report, err := api.runner().Node(t.Context(), state, api.now)
+	require.NoError(t, err)
+	assert.Equal(t, termination.AlreadyGone, report.Attempts[0].Outcome)
+	assert.Nil(t, api.pods["default/a"].DeletionTimestamp)
+}
+
+func TestACancelledContextEndsTheStep(t *testing.T) {
+	api := newFakeAPI(noon)
+	api.pods["default/a"] = podOf("a", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	api.fail = func(string) error { cancel(); return nil }
+	report, err := api.runner().Node(ctx, api.state(false), api.now)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Empty(t, report.Attempts)
+}
+
+// A drain that can end ends, whatever fails on the way: pods under a PDB with
+// room at its best are all evicted in the end, in either mode, though each call
+// of the API may fail, pods take their grace, and replacements their time. A
+// drain that can't end by evictions ends at its deadline.
+func TestEveryDrainThatCanEndEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		api := newFakeAPI(noon)
+		pods := rapid.IntRange(0, 6).Draw(t, "pods")
+		for i := range pods {
+			pod := podOf(fmt.Sprint("p", i), map[string]string{"app": rapid.SampledFrom([]string{"web", "web", "other"}).Draw(t, "app")}, grace(rapid.Int64Range(0, 40).Draw(t, "grace")))
+			for _, edit := range []func(*corev1.Pod){daemon, critical, ready("False"), phase(corev1.PodPending), doNotDisrupt("20s")} {
+				if rapid.IntRange(0, 4).Draw(t, "edit") == 0 {
+					edit(pod)
+				}
+			}
+			pod.Status.StartTime = &metav1.Time{Time: noon}
+			api.pods["default/"+pod.Name] = pod
+		}
+		api.replicas["web"] = rapid.IntRange(1, 3).Draw(t, "replicas elsewhere")
+		api.volumes = rapid.IntRange(0, 2).Draw(t, "volumes")
+		api.recovery = time.Duration(rapid.IntRange(0, 15).Draw(t, "recovery")) * time.Second
+		exits := rapid.IntRange(0, 60)
+		api.exits = func() time.Duration { return time.Duration(exits.Draw(t, "exit")) * time.Second }
+		failing := rapid.IntRange(0, 3)
+		api.fail = func(call string) error {
+			if failing.Draw(t, "fails") == 0 {
+				return statusError(504, metav1.StatusReasonTimeout, call+": the API server is busy")
+			}
+			return nil
+		}
+		bounded := rapid.Bool().Draw(t, "has a grace period")
+		spec := rapid.SampledFrom([]func(*policyv1.PodDisruptionBudget){maxUnavailable("1"), maxUnavailable("30%"), minAvailable("1"), minAvailable("50%")}).Draw(t, "spec")
+		if bounded {
+			// Then even what can never be evicted must go.
+			hour := 3 * time.Minute
+			api.claim.TerminationGracePeriod = &hour
+			spec = rapid.SampledFrom([]func(*policyv1.PodDisruptionBudget){maxUnavailable("0"), minAvailable("100%"), maxUnavailable("1")}).Draw(t, "blocking spec")
+		}
+		// Unhealthy pods may hold a PDB for ever; only a deadline ends that.
+		if !bounded {
+			for _, pod := range api.pods {
+				ready("True")(pod)
+			}
+		}
+		api.pdbs = []*policyv1.PodDisruptionBudget{pdbOf("web", web, 0, spec)}
+		api.syncPDBs()
+		gone, _ := api.run(t, 30*time.Minute, rapid.Bool().Draw(t, "exact"))
+		assert.True(t, gone, "node and claim are gone after %s, with %d pods left", api.now.Sub(noon), len(api.pods))
+		if bounded {
+			assert.False(t, len(api.pods) > 0)
+		}
+	})
+}
