@@ -190,9 +190,13 @@ func ExampleWouldDrift() {
 	for _, c := range preflight.Changes {
 		fmt.Println(c)
 	}
+	one, _ := budget.Compile([]budget.Budget{{Nodes: "1"}}, nil)
+	line, _ := preflight.Forecast(one, budget.Usage{Total: 2}, drift.Pace{PerNode: 15 * time.Minute}, now, now.AddDate(0, 0, 1))
+	fmt.Println("done at", line.Done.Format(time.TimeOnly))
 	// Output:
 	// 2 nodes would drift, 6 pods would move
 	// metadata.annotations[karpenter.sh/do-not-disrupt]: absent → "true"
+	// done at 12:30:00
 }
 
 // Closed from 6 to 22 o'clock, and one at a time in between.

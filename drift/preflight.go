@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/node-disruption/disruption/annotations"
+	"github.com/node-disruption/disruption/budget"
 	"github.com/node-disruption/disruption/scheduling"
 )
 
@@ -50,6 +51,7 @@ func (p *Prediction) Heals() bool { return p.After.Outcome != Replace && p.Befor
 
 // Preflight is what an edit would do. It belongs to the caller.
 type Preflight struct {
+	Pool string
 	// Changes names the fields that differ.
 	Changes []FieldChange
 	// Nodes holds a prediction for every node, by name.
@@ -70,7 +72,7 @@ type Preflight struct {
 // that has drifted for a cloud's own reason counts as drifted, before and after.
 // Claims that are not launched yet are judged too: they will be, once they are.
 func WouldDrift(edit *Edit, nodes []Subject, o Options, now time.Time) Preflight {
-	out := Preflight{Changes: Changes(edit.Before, edit.After)}
+	out := Preflight{Pool: edit.Pool, Changes: Changes(edit.Before, edit.After)}
 	judge := edit.compile(o)
 	for i := range nodes {
 		p := judge.predict(&nodes[i], &out, now)
@@ -93,14 +95,29 @@ func WouldDrift(edit *Edit, nodes []Subject, o Options, now time.Time) Preflight
 // Candidates returns the nodes that will be replaced, as they will queue: those
 // that have drifted already since they did, the others since the edit at an
 // instant.
-func (p *Preflight) Candidates(pool string, at time.Time) []Candidate {
+func (p *Preflight) Candidates(at time.Time) []Candidate {
 	var out []Candidate
 	for i := range p.Nodes {
 		if n := &p.Nodes[i]; n.After.Outcome == Replace {
-			out = append(out, n.candidate(pool, at))
+			out = append(out, n.candidate(p.Pool, at))
 		}
 	}
 	return Sort(out)
+}
+
+// Forecast lays the roll-out of the edit out in time, see [Forecast] for the rules.
+// Held are nodes that drift but stay until a pod lets them go: they are not part
+// of the timeline.
+func (p *Preflight) Forecast(budgets *budget.Set, usage budget.Usage, pace Pace, from, limit time.Time) (line Timeline, held []Candidate) {
+	var queue []string
+	for _, c := range p.Candidates(from) {
+		if c.Eligible() {
+			queue = append(queue, c.Node)
+		} else {
+			held = append(held, c)
+		}
+	}
+	return Forecast(queue, budgets, usage, pace, from, limit), held
 }
 
 func (p *Prediction) candidate(pool string, at time.Time) Candidate {

@@ -104,10 +104,24 @@ func TestWouldDriftCountsNodesAndPods(t *testing.T) {
 	assert.True(t, got.Nodes[3].Heals(), "the edit is the template that this node was made from")
 
 	var queue []string
-	for _, c := range got.Candidates("p", noon) {
+	for _, c := range got.Candidates(noon) {
 		queue = append(queue, c.Node)
 	}
 	assert.Equal(t, []string{"a", "ami", "b", "stale"}, queue, "without pods first, then since when")
+
+	nodes[1].PodsBlock = "pod default/x has do-not-disrupt"
+	got = WouldDrift(&Edit{Pool: "p", Before: before, After: after}, nodes, Options{}, noon)
+	one := compileBudgets(t, `[{"nodes":"1"}]`)
+	line, held := got.Forecast(one, budget.Usage{Total: 5}, Pace{}, noon, minutes(60))
+	assert.Equal(t, minutes(30), *line.Done, "three nodes, one after the other")
+	require.Len(t, held, 1)
+	assert.Equal(t, "a", held[0].Node)
+
+	nodes[1].HasGracePeriod = true
+	got = WouldDrift(&Edit{Pool: "p", Before: before, After: after}, nodes, Options{}, noon)
+	line, held = got.Forecast(one, budget.Usage{Total: 5}, Pace{}, noon, minutes(60))
+	assert.Equal(t, minutes(40), *line.Done, "drift is eventual")
+	assert.Empty(t, held)
 }
 
 func TestWouldDriftByRequirement(t *testing.T) {

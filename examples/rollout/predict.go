@@ -68,15 +68,7 @@ func (c *config) predictPool(before, after *disruption.NodePool, f *fleet) (roll
 		preflight: drift.WouldDrift(edit, f.subjects(after.Name), drift.Options{}, c.now),
 		usage:     budget.Count(f.budgetNodes(after.Name)).Usage(budget.Drifted, budget.Accounting{}),
 	}
-	var queue []string
-	for _, candidate := range r.preflight.Candidates(r.pool, c.now) {
-		if candidate.Eligible() {
-			queue = append(queue, candidate.Node)
-		} else {
-			r.waiting = append(r.waiting, candidate)
-		}
-	}
-	r.timeline = drift.Forecast(queue, set, r.usage, c.pace, c.now, r.horizon)
+	r.timeline, r.waiting = r.preflight.Forecast(set, r.usage, c.pace, c.now, r.horizon)
 	return r, nil
 }
 
