@@ -68,11 +68,11 @@ type Status struct {
 	Err *field.Error
 }
 
-// horizon is how far ahead we look for changes.
+// horizonYears is how far ahead we look for changes.
 const horizonYears = 5
 
 // Evaluate reports how many more nodes of a pool may be disrupted for a reason
-// at now.
+// at now, as Karpenter v1.14 counts.
 //
 // The smallest limit among the active budgets that name the reason, or no
 // reason at all, wins. Percentages round up, so 5% of 10 nodes allows one.
@@ -85,13 +85,16 @@ func (s *Set) Evaluate(now time.Time, reason Reason, usage Usage) Verdict {
 		b := &s.budgets[i]
 		status := b.status(now, reason, usage.Total)
 		v.Budgets[i] = status
-		if status.Err != nil {
-			v.Errors = append(v.Errors, status.Err)
-		}
 		if status.Applies {
 			v.OwnLimit = min(v.OwnLimit, status.Limit)
 		}
-		if (status.Applies || status.Err != nil) && status.Limit < v.Limit {
+		switch {
+		case status.Err != nil:
+			if len(v.Errors) == 0 {
+				v.Limit, v.Binding = 0, i
+			}
+			v.Errors = append(v.Errors, status.Err)
+		case status.Applies && status.Limit < v.Limit && len(v.Errors) == 0:
 			v.Limit, v.Binding = status.Limit, i
 		}
 	}
@@ -117,17 +120,22 @@ func (c *compiled) status(now time.Time, reason Reason, total int) Status {
 	case len(c.broken) > 0:
 		return Status{Budget: c.text, Applies: applies, State: Unknown, Err: c.broken[0]}
 	case c.window == nil || c.window.Active(now):
-		return Status{Budget: c.text, Applies: applies, State: Active, Limit: c.limit(total), Err: c.badNodes}
+		s := Status{Budget: c.text, Applies: applies, State: Active, Err: c.badNodes}
+		if s.Err == nil {
+			s.Limit = min(c.nodes.of(total), Unlimited)
+		}
+		return s
 	}
 	return Status{Budget: c.text, Applies: applies, State: Inactive, Limit: Unlimited}
 }
 
-// limit is what the budget allows while it is active.
+// limit is what the budget allows while it is active, zero if it can't be read.
+// Karpenter knows limits below zero; nothing can follow from the difference.
 func (c *compiled) limit(total int) int {
 	if c.badNodes != nil || len(c.broken) > 0 {
 		return 0
 	}
-	return min(c.nodes.of(total), Unlimited)
+	return max(0, min(c.nodes.of(total), Unlimited))
 }
 
 // counts reports whether the budget can have a say about reason: broken ones
@@ -141,9 +149,11 @@ func (c *compiled) always() bool {
 	return c.window == nil || c.window.constant && c.window.open
 }
 
-// nextChange finds the first instant after now at which the limit of v isn't
-// what it is now: a lower one begins, or all that set it have ended.
+// nextChange finds the first instant after now at which the limit of v, taken
+// for zero if below, isn't what it is now: a lower one begins, or all that set
+// it have ended.
 func (s *Set) nextChange(now time.Time, v Verdict) (time.Time, bool) {
+	v.Limit = max(0, v.Limit)
 	limit := now.AddDate(horizonYears, 0, 0)
 	at := limit
 	var equal int

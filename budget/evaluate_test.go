@@ -57,14 +57,14 @@ func TestNextChangeIsTheNextChange(t *testing.T) {
 		end := now.Add(9 * 24 * time.Hour)
 		if v.NextChange != nil {
 			require.True(t, v.NextChange.After(now))
-			require.NotEqual(t, v.Limit, set.Evaluate(*v.NextChange, reason, usage).Limit, "at %s", v.NextChange)
-			require.Equal(t, v.Limit, set.Evaluate(v.NextChange.Add(-1), reason, usage).Limit)
+			require.NotEqual(t, max(0, v.Limit), set.Evaluate(*v.NextChange, reason, usage).Limit, "at %s", v.NextChange)
+			require.Equal(t, max(0, v.Limit), max(0, set.Evaluate(v.NextChange.Add(-1), reason, usage).Limit))
 			if v.NextChange.Before(end) {
 				end = *v.NextChange
 			}
 		}
 		for at := now; at.Before(end); at = at.Add(13 * time.Minute) {
-			require.Equal(t, v.Limit, set.Evaluate(at, reason, usage).Limit, "at %s, next change %s", at, v.NextChange)
+			require.Equal(t, max(0, v.Limit), max(0, set.Evaluate(at, reason, usage).Limit), "at %s, next change %s", at, v.NextChange)
 		}
 	})
 }
@@ -86,7 +86,7 @@ func TestForecastEqualsEvaluation(t *testing.T) {
 			at, last = i.To, i.Limit
 			for _, probe := range []time.Time{i.From, i.To.Add(-1), i.From.Add(time.Duration(r.Int63n(int64(i.To.Sub(i.From)))))} {
 				v := set.Evaluate(probe, reason, usage)
-				require.Equal(t, v.Limit, i.Limit, "at %s", probe)
+				require.Equal(t, max(0, v.Limit), i.Limit, "at %s", probe)
 				require.Equal(t, v.Allowed, i.Allowed)
 			}
 		}
@@ -131,7 +131,7 @@ func TestEvaluationIsMonotone(t *testing.T) {
 		more.Consuming++
 		require.LessOrEqual(t, set.Evaluate(now, reason, more).Allowed, v.Allowed)
 		longer, _ := budget.Compile(append(budgets, drawBudgets(t, true)...), nil)
-		require.LessOrEqual(t, longer.Evaluate(now, reason, usage).Limit, v.Limit)
+		require.LessOrEqual(t, longer.Evaluate(now, reason, usage).Allowed, v.Allowed)
 		require.GreaterOrEqual(t, v.Allowed, 0)
 
 		after, _ := json.Marshal(budgets)
@@ -357,4 +357,13 @@ func TestFloor(t *testing.T) {
 	f := budget.Floor{Nodes: 3}
 	require.Equal(t, 2, f.Allowed(budget.Usage{Total: 6, Consuming: 1}))
 	require.Zero(t, f.Allowed(budget.Usage{Total: 2}))
+}
+
+// An error is zero for the pass, also beside a budget below zero.
+func TestErrorsAreZeroExactly(t *testing.T) {
+	set, _ := budget.Compile([]budget.Budget{b("-3"), b("few", e)}, nil)
+	v := set.Evaluate(noon, d, budget.Usage{Total: 3})
+	require.Equal(t, 0, v.Limit)
+	require.Equal(t, -3, v.OwnLimit)
+	require.Equal(t, 1, v.Binding)
 }

@@ -11,7 +11,8 @@ import (
 // reason stays the same.
 type Interval struct {
 	From, To time.Time
-	// Limit, Allowed and Binding are those of [Verdict].
+	// Limit, Allowed and Binding are those of [Verdict] at From, but for a limit
+	// below zero, which is zero here.
 	Limit   int
 	Allowed int
 	Binding int

@@ -30,6 +30,9 @@ const (
 	ReasonGap LintCode = "reason-gap"
 	// WindowsDoNotMeet: two windows miss each other by an hour or less.
 	WindowsDoNotMeet LintCode = "windows-do-not-meet"
+	// NightNotCovered: a window that closes nights misses the one after a day
+	// that another budget closes up to midnight.
+	NightNotCovered LintCode = "night-not-covered"
 	// ScheduleHasNoEffect: the duration reaches to the next hit: always active.
 	ScheduleHasNoEffect LintCode = "schedule-has-no-effect"
 	// DateOrWeekday: a schedule by date and by day of the week hits on either.

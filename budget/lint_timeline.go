@@ -94,6 +94,9 @@ func (l *linter) lintTimeline() {
 					shortest = current
 				}
 			}
+			if seen >= 1 && current.Limit == 0 && next.Limit > 0 {
+				l.lintNight(reason, next.From)
+			}
 			before, current = current, next
 			seen++
 		}

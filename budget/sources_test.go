@@ -102,7 +102,7 @@ func sources() []source {
 		{"V3 after the fix", 10,
 			[]budget.Budget{b("10%"), during(b("0"), "0 16 * * mon-fri", "16h"), during(b("0"), "0 0 * * sat,sun", "24h")},
 			[]limits{all("Thu 2024-12-05 14:34", 1), all("Thu 2024-12-05 16:00", 0), all("Sat 2024-12-07 12:00", 0), all("Sun 2024-12-08 23:59:59", 0), all("Mon 2024-12-09 00:00", 1), all("Mon 2024-12-09 08:00", 1)},
-			nil},
+			[]string{"night-not-covered:D:E:U"}},
 		{"V5, a default budget of five nodes allows one", 5, []budget.Budget{b("10%")}, []limits{all("Mon 2026-08-24 12:00", 1)}, []string{"percent-rounds-up"}},
 		{"V6, one count for all reasons (Karpenter issue 1691)", 10,
 			[]budget.Budget{b("2"), during(b("1", e, d), "0 7 * * *", "20h"), during(b("0", u), "0 7 * * *", "20h")},
