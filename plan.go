@@ -73,6 +73,17 @@ type NodeReport struct {
 	MovedBy consolidation.Method `json:"movedBy,omitempty"`
 	// Verdicts of the methods that were asked, in their order, but for MovedBy.
 	Verdicts []Verdict `json:"verdicts,omitempty"`
+	// Alone is what single-node consolidation would make of a candidate that no
+	// method came to, budgets aside; filled with [Options.AllMethods].
+	Alone *Alone `json:"alone,omitempty"`
+}
+
+// Alone is the judgement of one node by itself.
+type Alone struct {
+	Decision consolidation.Decision `json:"decision"`
+	Savings  float64                `json:"savings"` // per hour
+	// Reasons why it would not be done; none if it would.
+	Reasons []consolidation.Reason `json:"reasons,omitempty"`
 }
 
 // Verdict is what one method says about a node.
@@ -84,18 +95,22 @@ type Verdict struct {
 	Reasons []consolidation.Reason `json:"reasons,omitempty"`
 }
 
-// First is the reason that a person would want to hear first: that of the method
-// which got furthest with the node. Ok is false if the node is in a move or no
-// method was asked.
+// First is the reason that a person would want to hear first. That is the one of
+// the method which got furthest with the node, the last of several; and for a node
+// that no method came to, why it could not go alone. Ok is false if the node is in
+// a move or no method was asked.
 func (n *NodeReport) First() (reason consolidation.Reason, method consolidation.Method, ok bool) {
+	if n.MovedBy != "" {
+		return reason, "", false
+	}
 	best := -1
 	for _, v := range n.Verdicts {
-		if n.MovedBy != "" || v.Would || len(v.Reasons) == 0 {
-			continue
+		if len(v.Reasons) > 0 && progress(v.Reasons[0].Code) >= best {
+			best, reason, method, ok = progress(v.Reasons[0].Code), v.Reasons[0], v.Method, true
 		}
-		if rank := progress(v.Reasons[0].Code); rank > best {
-			best, reason, method, ok = rank, v.Reasons[0], v.Method, true
-		}
+	}
+	if n.Alone != nil && len(n.Alone.Reasons) > 0 && best <= progress(consolidation.NotReached) {
+		return n.Alone.Reasons[0], consolidation.MethodSingle, true
 	}
 	return reason, method, ok
 }
@@ -108,7 +123,7 @@ func progress(code consolidation.Code) int {
 		return 0
 	case consolidation.NotEmpty, consolidation.Empty:
 		return 1
-	case consolidation.NotReached, consolidation.NotChosen:
+	case consolidation.NotReached, consolidation.NotChosen, consolidation.TooFewCandidates, consolidation.BudgetSpent:
 		return 2
 	}
 	return 3

@@ -2,7 +2,9 @@ package disruption
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/node-disruption/disruption/budget"
 	"github.com/node-disruption/disruption/consolidation"
@@ -34,6 +36,9 @@ func (p *Pass) Plan(ctx context.Context) *Plan {
 		outcomes = p.ask(ctx, plan)
 	}
 	p.reportNodes(plan, outcomes)
+	if p.options.AllMethods {
+		p.reportAlone(plan)
+	}
 	p.reportPools(plan)
 	p.reportForceful(plan)
 	p.reportFindings(plan)
@@ -130,6 +135,32 @@ func (p *Pass) reportNodes(plan *Plan, outcomes []consolidation.Outcome) {
 		for _, stay := range outcomes[i].Stays {
 			r := reports[stay.Node]
 			r.Verdicts = append(r.Verdicts, Verdict{Method: outcomes[i].Method, Reasons: stay.Reasons})
+		}
+	}
+}
+
+// reportAlone judges, each by itself, the candidates of single-node consolidation
+// that no method came to.
+func (p *Pass) reportAlone(plan *Plan) {
+	var candidates []*consolidation.Candidate
+	for _, c := range p.planner.Fleet().Eligible(consolidation.MethodSingle) {
+		i, _ := slices.BinarySearchFunc(plan.Nodes, c.Name, func(n NodeReport, name string) int { return strings.Compare(n.Name, name) })
+		if reason, _, ok := plan.Nodes[i].First(); ok && progress(reason.Code) <= progress(consolidation.NotReached) {
+			candidates = append(candidates, c)
+			plan.Nodes[i].Alone = &Alone{}
+		}
+	}
+	judged := make([]*consolidation.Move, len(candidates))
+	each(len(candidates), p.options.Workers, func(i int) {
+		judged[i] = p.planner.Evaluate(consolidation.MethodSingle, candidates[i])
+	})
+	byName := make(map[string]*consolidation.Move, len(candidates))
+	for i, m := range judged {
+		byName[candidates[i].Name] = m
+	}
+	for i := range plan.Nodes {
+		if m := byName[plan.Nodes[i].Name]; m != nil {
+			*plan.Nodes[i].Alone = Alone{Decision: m.Decision, Savings: m.Savings, Reasons: m.Reasons}
 		}
 	}
 }

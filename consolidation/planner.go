@@ -205,9 +205,18 @@ func unplaced(placements []scheduling.Placement) Reason {
 			continue
 		}
 		pods = append(pods, podObject(at.Pod))
-		if at.Reason != nil && why == "" {
+		switch {
+		case why != "":
+		case at.Uninitialized:
+			why = ": node " + at.Node + " would take " + at.Pod.Namespace + "/" + at.Pod.Name + ", but isn't initialized yet"
+		case at.Reason != nil:
 			why = ": " + at.Reason.Message
+		default:
+			why = ": " + at.Pod.Namespace + "/" + at.Pod.Name + " fits on no node, old or new"
 		}
+	}
+	if len(pods) == 1 {
+		return reason(PodsUnplaced, pods, "a pod would find no place%s", why)
 	}
 	return reason(PodsUnplaced, pods, "%d pods would find no place%s", len(pods), why)
 }

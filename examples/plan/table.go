@@ -107,8 +107,8 @@ func writeMoves(w io.Writer, s style, plan *disruption.Plan) {
 	if len(plan.Moves) == 0 {
 		fmt.Fprintln(w, "\n"+s.heading("THIS PASS  no node is disrupted"))
 	} else {
-		fmt.Fprintln(w, "\n"+s.heading(fmt.Sprintf("THIS PASS  %s: %s goes, %s comes, %s move; saves %s, %s", plan.Method,
-			count(plan.Totals.Removed, "node"), count(plan.Totals.Launched, "node"), count(plan.Totals.Moved, "pod"), perHour(plan.Totals.Savings), perMonth(plan.Totals.Savings))))
+		fmt.Fprintln(w, "\n"+s.heading(fmt.Sprintf("THIS PASS  %s removes %s, launches %d, moves %s; saves %s, %s", plan.Method,
+			count(plan.Totals.Removed, "node"), plan.Totals.Launched, count(plan.Totals.Moved, "pod"), perHour(plan.Totals.Savings), perMonth(plan.Totals.Savings))))
 	}
 	for i := range plan.Moves {
 		writeMove(w, s, &plan.Moves[i])
@@ -232,8 +232,14 @@ func why(n *disruption.NodeReport) string {
 		return "no method was asked"
 	}
 	text := fmt.Sprintf("%s: %s", reason.Code, reason.Message)
+	if reason.Code == consolidation.NotReached {
+		text = "another node goes first"
+	}
 	if reason.Until != nil {
 		text += " (until " + instant(*reason.Until) + ")"
+	}
+	if n.Alone != nil && len(n.Alone.Reasons) == 0 {
+		return fmt.Sprintf("a %s of it alone would save %s; %s", n.Alone.Decision, perHour(n.Alone.Savings), text)
 	}
 	if !everyMethod(reason.Code) {
 		text = fmt.Sprintf("%s [%s]", text, method)
