@@ -81,7 +81,7 @@ func TestWhyAMoveIsNoMove(t *testing.T) {
 		want      consolidation.Reason
 	}{
 		{"a pod without a place is named, a pending one isn't", pods, consolidation.Options{}, consolidation.Reason{
-			Code: consolidation.PodsUnplaced, Message: "1 pods would find no place: no node has the CPU", Objects: []string{"Pod/default/web-0"}}},
+			Code: consolidation.PodsUnplaced, Message: "a pod would find no place: no node has the CPU", Objects: []string{"Pod/default/web-0"}}},
 		{"two new nodes", needs(capacity(onDemand), types, types), consolidation.Options{}, consolidation.Reason{
 			Code: consolidation.TooManyNewNodes, Message: "the pods would need 2 new nodes, one is the most", Objects: []string{"Node/n0"}}},
 		{"no pool that opens nodes", func([]string) scheduling.Result { return scheduling.Result{NoPools: true} }, consolidation.Options{}, consolidation.Reason{

@@ -169,7 +169,7 @@ func TestColoursAreForTerminals(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("kind: Node\nmetadata: {name: a}\n---\n---\nkind: List\nitems: [1]")) // documents, an empty one, an item that is none
-	f.Add([]byte(`{"kind":"Pod","metadata":{"name":"a"},"spec":{"nodeName":7}}`))       // JSON with a wrong type
+	f.Add([]byte(`{"kind":"Pod","metadata":{"name":"a"},"spec":{"nodeName":7}}`))      // JSON with a wrong type
 	f.Add([]byte("\x1f\x8b"))                                                          // gzip cut short
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, _ = read([]string{"-"}, bytes.NewReader(data)) // no panic
