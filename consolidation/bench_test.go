@@ -61,20 +61,28 @@ func BenchmarkMulti(b *testing.B) {
 	}
 }
 
-// The worst case of the single-node search: no node can go.
+// The worst case of the single-node search: every candidate is judged, most with a
+// new node, and none is taken.
 func BenchmarkSingleWithoutMove(b *testing.B) {
 	for _, nodes := range sizes {
-		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
-			fleet, snapshot := generated(b, clustergen.Config{Nodes: nodes, Seed: 1, WellPacked: true})
-			planner := consolidation.NewPlanner(fleet, snapshot, consolidation.Options{})
-			allowed := fleet.Unlimited()
-			simulations := 0
-			b.ReportAllocs()
-			for b.Loop() {
-				simulations = planner.Single(allowed, nil).Simulations
+		for _, types := range []int{60, 700} {
+			if nodes*types > 500*700 && types == 700 {
+				continue // minutes
 			}
-			b.ReportMetric(float64(simulations), "simulations")
-		})
+			b.Run(fmt.Sprintf("nodes=%d/types=%d", nodes, types), func(b *testing.B) {
+				fleet, snapshot := generated(b, clustergen.Config{Nodes: nodes, Seed: 1, WellPacked: true, InstanceTypes: types})
+				planner := consolidation.NewPlanner(fleet, snapshot, consolidation.Options{
+					Guards: []consolidation.Guard{consolidation.MinSavings{PerHour: 1000}},
+				})
+				allowed := fleet.Unlimited()
+				simulations := 0
+				b.ReportAllocs()
+				for b.Loop() {
+					simulations = planner.Single(allowed, nil).Simulations
+				}
+				b.ReportMetric(float64(simulations), "simulations")
+			})
+		}
 	}
 }
 

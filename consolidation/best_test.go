@@ -106,7 +106,7 @@ func exhaustive(p *consolidation.Planner) consolidation.Outcome {
 func TestBestAgainstEverySet(t *testing.T) {
 	found, possible := 0.0, 0.0
 	rapid.Check(t, func(t *rapid.T) {
-		fleet, snapshot := drawn(t, small(t, rapid.IntRange(2, 7).Draw(t, "nodes")))
+		fleet, snapshot := drawn(t, small(t, rapid.IntRange(2, 6).Draw(t, "nodes")))
 		p := consolidation.NewPlanner(fleet, snapshot, consolidation.Options{})
 		best, oracle := p.Best(fleet.Unlimited()), exhaustive(p)
 		most, _ := savings(oracle)
@@ -126,7 +126,7 @@ func TestBestAgainstEverySet(t *testing.T) {
 // The same question has the same answer, to the byte, whoever lends workers.
 func TestBestIsDeterministic(t *testing.T) {
 	for seed := range uint64(4) {
-		config := clustergen.Config{Nodes: 40, Seed: seed, WellPacked: seed%2 == 1, Pools: 2}
+		config := clustergen.Config{Nodes: 24, Seed: seed, WellPacked: seed%2 == 1, Pools: 2}
 		fleet, snapshot := generated(t, config)
 		alone := consolidation.NewPlanner(fleet, snapshot, consolidation.Options{}).Best(fleet.Unlimited())
 		fleet, snapshot = generated(t, config)
@@ -148,9 +148,7 @@ func TestBestStopsInTime(t *testing.T) {
 	}
 }
 
-// Three nodes, 3, 3 and 2 of whose 8 cores are used: none can go alone, and the
-// pods of all would fill one large node that costs more than they do. Two small
-// ones cost less.
+// Two new nodes may cost less than the three that go. Whatever is launched must.
 func TestSeveralReplacementsWhereThatIsCheaper(t *testing.T) {
 	twoNew := needs(capacity(onDemand),
 		[]*scheduling.InstanceType{onDemandAt("small", 0.6), onDemandAt("dear", 5)},

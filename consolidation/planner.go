@@ -74,12 +74,14 @@ type Planner struct {
 	// pools what is needed to score their moves.
 	underutilized []*Candidate
 	pools         map[string]ScorePool
+	book          *priceBook
 }
 
 // NewPlanner returns a planner for a fleet. The simulator must stand on the same
 // cluster.
 func NewPlanner(fleet *Fleet, simulator Simulator, options Options) *Planner {
 	p := &Planner{fleet: fleet, simulator: simulator, options: options, underutilized: fleet.Eligible(MethodSingle)}
+	p.book = &priceBook{byDemand: map[string]*pricePage{}}
 	p.pools = fleet.scorePools()
 	return p
 }

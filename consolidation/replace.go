@@ -80,7 +80,7 @@ func (p *Planner) pin(node *scheduling.NewNode, capacityType string) {
 
 // dropDearer keeps the instance types whose worst launch price is below max.
 func (p *Planner) dropDearer(m *Move, node *scheduling.NewNode, max float64) *Reason {
-	cheaper, short := p.demand(node).CheaperThan(node.InstanceTypes, max)
+	cheaper, short := p.prices(node).cheaperThan(node.InstanceTypes, max)
 	if short != nil {
 		r := reason(MinValues, []string{object("NodePool", node.Pool)}, "too few instance types are cheaper: %v", short)
 		return &r
@@ -112,10 +112,10 @@ func (p *Planner) nearest(node *scheduling.NewNode) []NearType {
 	if !p.options.Explain {
 		return nil
 	}
-	demand := p.demand(node)
+	page := p.prices(node)
 	var near []NearType
 	for _, t := range node.InstanceTypes {
-		if price, ok := demand.WorstLaunchPrice(t); ok {
+		if price := page.worstPrice(t); !math.IsInf(price, 1) {
 			near = append(near, NearType{t.Name, price})
 		}
 	}
@@ -193,11 +193,9 @@ func (p *Planner) replaceMany(m *Move, nodes []scheduling.NewNode) {
 
 // lowestWorst is the lowest worst launch price among the node's types.
 func (p *Planner) lowestWorst(node *scheduling.NewNode) float64 {
-	demand, lowest := p.demand(node), math.Inf(1)
+	page, lowest := p.prices(node), math.Inf(1)
 	for _, t := range node.InstanceTypes {
-		if price, ok := demand.WorstLaunchPrice(t); ok {
-			lowest = min(lowest, price)
-		}
+		lowest = min(lowest, page.worstPrice(t))
 	}
 	return lowest
 }

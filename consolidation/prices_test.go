@@ -1,0 +1,43 @@
+package consolidation
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/node-disruption/disruption/scheduling"
+)
+
+// Remembered prices filter as those computed anew, on the second question too.
+func TestRememberedPricesAreThePrices(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var types []*scheduling.InstanceType
+		for i := range rapid.IntRange(0, 6).Draw(t, "types") {
+			it := &scheduling.InstanceType{Name: string(rune('a' + i)), Requirements: scheduling.NewRequirements().Add(scheduling.In(corev1.LabelInstanceTypeStable, string(rune('a'+i))))}
+			for range rapid.IntRange(0, 4).Draw(t, "offerings") {
+				it.Offerings = append(it.Offerings, scheduling.Offering{
+					Requirements: scheduling.NewRequirements().Add(
+						scheduling.In(corev1.LabelTopologyZone, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "zone")),
+						scheduling.In("karpenter.sh/capacity-type", rapid.SampledFrom([]string{"spot", "on-demand", "reserved"}).Draw(t, "capacity"))),
+					Price: float64(rapid.IntRange(1, 9).Draw(t, "price")), Available: rapid.Bool().Draw(t, "available"),
+				})
+			}
+			types = append(types, it)
+		}
+		requirements := scheduling.NewRequirements().Add(
+			scheduling.In(corev1.LabelTopologyZone, rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b"}), rapid.ID[string]).Draw(t, "zones")...),
+			scheduling.Exists(corev1.LabelInstanceTypeStable).WithMinValues(rapid.IntRange(0, 3).Draw(t, "min")))
+		demand := scheduling.Options{}.Demand(requirements)
+		book := &priceBook{byDemand: map[string]*pricePage{}}
+		for range 2 {
+			max := float64(rapid.IntRange(0, 10).Draw(t, "max"))
+			want, wantShort := demand.CheaperThan(types, max)
+			got, short := book.page(demand).cheaperThan(types, max)
+			if !slices.Equal(got, want) || (short == nil) != (wantShort == nil) {
+				t.Fatalf("got %v %v, want %v %v", got, short, want, wantShort)
+			}
+		}
+	})
+}
