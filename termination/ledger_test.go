@@ -326,7 +326,7 @@ func TestWaves(t *testing.T) {
 	assert.Equal(t, termination.MaxUnavailableZero, waves.Never[0].Why.Code)
 	assert.Equal(t, 3, waves.Least, "six pods, two at a time")
 	assert.Equal(t, 20*time.Minute, waves.LowerBound)
-	assert.Equal(t, "3 rounds, at least 3 for default/web, 20m0s or more, and 1 nodes that can't be drained", waves.String())
+	assert.Equal(t, "3 rounds, at least 3 for default/web, 20m0s or more, and 1 node that can't be drained", waves.String())
 }
 
 // benchmarkLedger is a cluster of many pods under many PDBs in ten namespaces.

@@ -153,12 +153,20 @@ func (a *account) atBest() int32 { return max(a.health.AtBest(), a.allowed) }
 
 // String is the plan in one line.
 func (w Waves) String() string {
-	text := fmt.Sprintf("%d rounds", len(w.Rounds))
+	text := counted(len(w.Rounds), "round")
 	if w.Least > 1 {
 		text += fmt.Sprintf(", at least %d for %s, %s or more", w.Least, w.Binding, w.LowerBound)
 	}
 	if len(w.Never) > 0 {
-		text += fmt.Sprintf(", and %d nodes that can't be drained", len(w.Never))
+		text += ", and " + counted(len(w.Never), "node") + " that can't be drained"
 	}
 	return text
+}
+
+// counted is "1 node" or "3 nodes".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

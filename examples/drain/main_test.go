@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares got with a file, or rewrites it.
+func golden(t *testing.T, name string, got []byte) {
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(got))
+}
+
+func TestTheSample(t *testing.T) {
+	svg := filepath.Join(t.TempDir(), "drain.svg")
+	var out, errs bytes.Buffer
+	code := run([]string{"-svg", svg, "-by", "2026-11-24T22:30:00Z"}, nil, &out, &errs)
+	assert.Equal(t, 1, code, "it can't end in time")
+	assert.Empty(t, errs.String())
+	golden(t, "sample.txt", out.Bytes())
+	drawing, err := os.ReadFile(svg)
+	require.NoError(t, err)
+	golden(t, "sample.svg", drawing)
+}
+
+func TestOneNodeFromStandardInput(t *testing.T) {
+	var out, errs bytes.Buffer
+	code := run([]string{"-f", "-", "-node", "node-c", "-now", sampleNow}, bytes.NewReader(sample), &out, &errs)
+	assert.Zero(t, code, errs.String())
+	assert.Contains(t, out.String(), "node-c: never drained, no deadline")
+	assert.NotContains(t, out.String(), "node-a:")
+}
+
+func TestWhatCannotBeAnswered(t *testing.T) {
+	many := strings.Repeat("apiVersion: v1\nkind: Node\nmetadata: {name: NAME}\n---\n", 11)
+	for i := range 11 {
+		many = strings.Replace(many, "NAME", "n"+string(rune('a'+i)), 1)
+	}
+	for _, c := range []struct {
+		name  string
+		args  []string
+		stdin string
+		want  string
+	}{
+		{"a node that isn't there", []string{"-node", "node-x"}, "", `there is no node "node-x"`},
+		{"no nodes", []string{"-f", "-"}, "kind: List\napiVersion: v1\nitems: []\n", "no nodes found"},
+		{"too many nodes", []string{"-f", "-"}, many, "say which to drain with -node"},
+		{"no YAML", []string{"-f", "-"}, "a: b: c", "-:"},
+		{"no file", []string{"-f", "missing.yaml"}, "", "missing.yaml"},
+		{"no time", []string{"-now", "noon"}, "", `-now "noon": write it as`},
+		{"no time to end by", []string{"-by", "noon"}, "", `-by "noon": write it as`},
+		{"a file without -f", []string{"dump.yaml"}, "", "files are given with -f"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			assert.Equal(t, 2, run(c.args, strings.NewReader(c.stdin), &out, &errs))
+			assert.Contains(t, errs.String(), c.want)
+		})
+	}
+}
