@@ -22,6 +22,8 @@
 // vetoes, a graceful end, and a [Step] by step ladder of reboot, somebody else's
 // remedy, and replacement.
 //
+// [Parse] reads the options from JSON, so that users can set them without code.
+//
 // [Propose] explains every node: each [Finding] has a stable [Code], the numbers
 // behind it, and when it may change. What must be remembered between calls is the
 // [State], a value that encodes as JSON.

@@ -128,3 +128,17 @@ func ExampleOptions_Validate() {
 	fmt.Println(o.Validate(nil).ToAggregate())
 	// Output: breaker.maxUnhealthy: Invalid value: "120%": "120%" is neither a number nor a percentage up to 100%
 }
+
+func ExampleParse() {
+	o, errs := repair.Parse([]byte(`{
+		"policies": [{"type": "Ready", "status": "Unknown", "toleration": "10m", "ending": "Graceful"}],
+		"breaker": {"maxUnhealthy": "2"}
+	}`))
+	fmt.Println(errs.ToAggregate(), o.Policies[0].Toleration, o.Breaker.MaxUnhealthy)
+
+	_, errs = repair.Parse([]byte(`{"policies": [{"type": "Ready", "status": "Gone"}]}`))
+	fmt.Println(errs.ToAggregate())
+	// Output:
+	// <nil> 10m0s 2
+	// policies[0].status: Unsupported value: "Gone": supported values: "False", "True", "Unknown"
+}
