@@ -1,11 +1,13 @@
 package conformance
 
 import (
+	"encoding/json"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/node-disruption/disruption"
 	"github.com/node-disruption/disruption/consolidation"
 )
 
@@ -212,4 +214,15 @@ func replayConsolidatable(f *File, c *Case) string {
 	}
 	quiet := consolidation.Consolidatable(activity, in.Now)
 	return diff(answer{Under: quiet.Settling, Consolidatable: quiet.Consolidatable}, want)
+}
+
+// Cluster returns the facts of a recorded whole snapshot, and the options under
+// which it was recorded.
+func (f *File) Cluster(c *Case) (*disruption.Cluster, disruption.Options, error) {
+	var s snapshot
+	if err := json.Unmarshal(c.In, &s); err != nil {
+		return nil, disruption.Options{}, err
+	}
+	cluster, err := s.cluster(f)
+	return cluster, s.options(), err
 }
