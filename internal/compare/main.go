@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/node-disruption/disruption/consolidation"
@@ -54,6 +55,9 @@ func run(w io.Writer, dirs ...string) error {
 			all[i].add(sums[i])
 			sums[i].print(table, file.Label(), searches[i].name)
 		}
+	}
+	if all[0].clusters == 0 {
+		return fmt.Errorf("no recorded snapshots in %s", strings.Join(dirs, ", "))
 	}
 	for i := range all {
 		all[i].print(table, "all", searches[i].name)
