@@ -1,6 +1,10 @@
 package drift
 
-import "github.com/node-disruption/disruption/annotations"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/node-disruption/disruption/annotations"
+)
 
 // Patch is the annotations to set on one object. Annotations that it doesn't
 // name stay.
@@ -41,7 +45,7 @@ func migrateClaim(c *Claim, hash string, keys annotations.Keys) *Patch {
 		return nil
 	}
 	set := map[string]string{keys.NodePoolHashVersion: HashVersion}
-	if c.Drifted == nil || c.Drifted.Status != "True" {
+	if c.Drifted == nil || c.Drifted.Status != metav1.ConditionTrue {
 		set[keys.NodePoolHash] = hash
 	}
 	return &Patch{c.Name, set}

@@ -9,9 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// notBuilt is the disagreement of a kind whose package is still to come.
-const notBuilt = "not built yet"
-
 // Float is a float64 that also decodes "NaN", "+Inf" and "-Inf".
 type Float float64
 
