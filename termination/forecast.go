@@ -56,7 +56,9 @@ type NodeForecast struct {
 type PodForecast struct {
 	Pod  *corev1.Pod // the caller's own
 	Tier Tier
-	// Fast and Slow are the two courses.
+	// Fast and Slow are what becomes of it in the two courses. Mostly, but not
+	// always, it is gone earlier in the fast one: where pods compete for the tokens
+	// of a PDB, others may be there first.
 	Fast, Slow Departure
 }
 
@@ -106,8 +108,10 @@ func forecastNode(node DrainNode, start time.Time, fast, slow []departing) NodeF
 		}
 		return &least
 	}
-	f.Earliest = gone(func(p PodForecast) *time.Time { return p.Fast.Gone })
-	f.Latest = gone(func(p PodForecast) *time.Time { return p.Slow.Gone })
+	ends := [2]*time.Time{gone(func(p PodForecast) *time.Time { return p.Fast.Gone }), gone(func(p PodForecast) *time.Time { return p.Slow.Gone })}
+	// Who hurries may take a token that another would have used better.
+	f.Earliest = slices.MinFunc(ends[:], compareInstants)
+	f.Latest = slices.MaxFunc(ends[:], compareInstants)
 	slices.SortStableFunc(f.Pods, func(a, b PodForecast) int {
 		return cmp.Or(compareInstants(a.Fast.Told, b.Fast.Told), cmp.Compare(a.Tier, b.Tier), comparePods(a.Pod, b.Pod))
 	})

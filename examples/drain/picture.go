@@ -206,6 +206,9 @@ func how(pod termination.PodForecast) string {
 // told is how and when the pod is told to go, in either course.
 func told(pod termination.PodForecast) string {
 	fast, slow := pod.Fast, pod.Slow
+	if fast.Told != nil && fast.Told.After(*slow.Told) {
+		fast, slow = slow, fast
+	}
 	switch {
 	case termination.IsTerminating(pod.Pod):
 		return "terminating"
