@@ -14,7 +14,7 @@ import (
 )
 
 // consolidation returns the facts from which candidates are made.
-func (f *fleet) consolidation(limits *termination.Limits) consolidation.Cluster {
+func (f *fleet) consolidation(limits *termination.Limits, balancedK map[string]float64) consolidation.Cluster {
 	c := consolidation.Cluster{
 		Now:    f.cluster.Now,
 		Pools:  make([]consolidation.Pool, len(f.pools)),
@@ -23,6 +23,7 @@ func (f *fleet) consolidation(limits *termination.Limits) consolidation.Cluster 
 	}
 	for i, p := range f.pools {
 		c.Pools[i] = f.consolidationPool(p)
+		c.Pools[i].BalancedK = balancedK[p.Name]
 	}
 	for i := range f.machines {
 		c.Nodes[i] = f.machines[i].consolidation()

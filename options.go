@@ -15,9 +15,13 @@ type Options struct {
 	// ReservationLabel is the provider's label for the id of a capacity
 	// reservation, "" if it has none.
 	ReservationLabel string
-	// SpotToSpot lets consolidation replace spot nodes by cheaper spot nodes: the
-	// feature gate SpotToSpotConsolidation, off by default.
-	SpotToSpot bool
+	// Consolidation is what the search is told beside the facts: the feature gate
+	// SpotToSpot, guards and their history, bounds, how drift goes about it. Its
+	// fields Scheduling, Stop, ForEach, Batch and Explain are filled in by the pass.
+	Consolidation consolidation.Options
+	// BalancedK is the k of Balanced pools by name, 1 to 10; those that are missing
+	// have Karpenter's 2.
+	BalancedK map[string]float64
 	// MinValues says what happens when a pool's minValues can't be met.
 	MinValues scheduling.MinValuesPolicy
 	// AllowResourceClaims lets pods with resource claims (DRA) be placed as if

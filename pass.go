@@ -46,7 +46,7 @@ func Prepare(c *Cluster, o Options) (*Pass, error) {
 	if p.snapshot, err = p.fleet.compileSnapshot(o, p.limits); err != nil {
 		return nil, err
 	}
-	candidates, err := consolidation.Compile(p.fleet.consolidation(p.limits), o.Domain)
+	candidates, err := consolidation.Compile(p.fleet.consolidation(p.limits, o.BalancedK), o.Domain)
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +57,9 @@ func Prepare(c *Cluster, o Options) (*Pass, error) {
 
 // planning are the options of the planner; stop may end it early.
 func (p *Pass) planning(stop func() bool) consolidation.Options {
-	o := consolidation.Options{
-		Scheduling: p.fleet.schedulingOptions(p.options, p.limits),
-		SpotToSpot: p.options.SpotToSpot,
-		Explain:    p.options.Explain,
-		Stop:       stop,
-	}
+	o := p.options.Consolidation
+	o.Scheduling = p.fleet.schedulingOptions(p.options, p.limits)
+	o.Explain, o.Stop, o.ForEach, o.Batch = p.options.Explain, stop, nil, 0
 	if workers := p.options.Workers; workers > 1 {
 		o.Batch = batchPerWorker * workers
 		o.ForEach = func(n int, do func(int)) { each(n, workers, do) }
@@ -120,6 +117,8 @@ func (p *Pass) Ask(ctx context.Context, m consolidation.Method) consolidation.Ou
 		return planner.Drift(allowed)
 	case consolidation.MethodMulti:
 		return planner.Multi(allowed)
+	case consolidation.MethodBest:
+		return planner.Best(allowed)
 	}
 	return planner.Single(allowed, p.options.NotReached)
 }

@@ -19,6 +19,9 @@ type Plan struct {
 	// with [Options.AllMethods]. Doing one of them changes the cluster, so they
 	// don't add up.
 	Outlook []Move `json:"outlook,omitempty"`
+	// Missed is the largest saving of one node that is not made, and all that
+	// stands in its way; filled with [Options.AllMethods].
+	Missed *consolidation.Missed `json:"missed,omitempty"`
 	// Nodes has an entry for every node and every launched claim, by name.
 	Nodes []NodeReport `json:"nodes"`
 	// Pools by name.

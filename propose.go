@@ -38,6 +38,7 @@ func (p *Pass) Plan(ctx context.Context) *Plan {
 	p.reportNodes(plan, outcomes)
 	if p.options.AllMethods {
 		p.reportAlone(plan)
+		p.reportMissed(plan)
 	}
 	p.reportPools(plan)
 	p.reportForceful(plan)
@@ -163,6 +164,17 @@ func (p *Pass) reportAlone(plan *Plan) {
 			*plan.Nodes[i].Alone = Alone{Decision: m.Decision, Savings: m.Savings, Reasons: m.Reasons}
 		}
 	}
+}
+
+// reportMissed asks what the best saving is that no method makes.
+func (p *Pass) reportMissed(plan *Plan) {
+	var taken []string
+	for _, moves := range [][]Move{plan.Moves, plan.Outlook} {
+		for i := range moves {
+			taken = append(taken, moves[i].Nodes...)
+		}
+	}
+	plan.Missed = p.planner.Missed(taken, p.Allowed(consolidation.MethodSingle))
 }
 
 // would notes the nodes that a later method would take.

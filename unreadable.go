@@ -119,14 +119,15 @@ func (f *fleet) compileSnapshot(o Options, limits *termination.Limits) (*schedul
 	return scheduling.NewSnapshot(cluster, options)
 }
 
-// badPods maps namespace/name of the pods that an error is about to its text.
+// badPods maps namespace/name of the pods that an error, or any of several, is
+// about to its text.
 func badPods(err error) map[string]string {
-	bad := map[string]string{}
-	var all utilerrors.Aggregate
-	if !errors.As(err, &all) {
-		return nil
+	list := []error{err}
+	if all, ok := err.(utilerrors.Aggregate); ok {
+		list = all.Errors()
 	}
-	for _, err := range all.Errors() {
+	bad := map[string]string{}
+	for _, err := range list {
 		var at *field.Error
 		if errors.As(err, &at) {
 			if rest, ok := strings.CutPrefix(at.Field, "pods["); ok {

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/node-disruption/disruption"
+	"github.com/node-disruption/disruption/consolidation"
 	"github.com/node-disruption/disruption/repair"
 	"github.com/node-disruption/disruption/scheduling"
 )
@@ -111,7 +112,7 @@ func (s *settings) plan(ctx context.Context, stdin io.Reader, stdout io.Writer) 
 	pass, err := disruption.Prepare(&in.cluster, disruption.Options{
 		AllMethods:     true,
 		Explain:        s.explain != "",
-		SpotToSpot:     s.spotToSpot,
+		Consolidation:  consolidation.Options{SpotToSpot: s.spotToSpot},
 		RepairPolicies: repair.AWS(),
 		Workers:        runtime.GOMAXPROCS(0),
 	})

@@ -24,6 +24,7 @@ func writeTable(w io.Writer, s style, in *input, plan *disruption.Plan) {
 	writeSummary(w, s, in, plan)
 	writePools(w, s, plan)
 	writeMoves(w, s, plan)
+	writeMissed(w, s, plan)
 	writeOthers(w, s, plan)
 	writeForceful(w, s, plan)
 	writeFindings(w, s, plan)
@@ -183,6 +184,19 @@ func few(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:5], ", "), len(names)-5)
+}
+
+// writeMissed names the best saving that nothing makes.
+func writeMissed(w io.Writer, s style, plan *disruption.Plan) {
+	m := plan.Missed
+	if m == nil {
+		return
+	}
+	fmt.Fprintln(w, "\n"+s.heading("BEST SAVING MISSED"))
+	paragraph(w, 2, fmt.Sprintf("%s %s would save %s, %s; in its way:", m.Move.Decision, strings.Join(m.Move.Nodes, ", "), perHour(m.Move.Savings), perMonth(m.Move.Savings)))
+	for _, r := range m.Reasons {
+		paragraph(w, 6, fmt.Sprintf("%s: %s", r.Code, r.Message))
+	}
 }
 
 // writeOthers lists the nodes that stay, those whose removal would save most

@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/node-disruption/disruption"
+	"github.com/node-disruption/disruption/consolidation"
 	"github.com/node-disruption/disruption/scheduling"
 )
 
@@ -94,7 +95,7 @@ func (off offSpot) matches(it *scheduling.InstanceType, o *scheduling.Offering) 
 
 // options are those under which the cases were recorded.
 func (s *snapshot) options() disruption.Options {
-	o := disruption.Options{SpotToSpot: s.SpotToSpot}
+	o := disruption.Options{Consolidation: consolidation.Options{SpotToSpot: s.SpotToSpot}}
 	if s.reserves {
 		o.ReservationLabel = reservationLabel
 	}
