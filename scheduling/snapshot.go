@@ -41,7 +41,7 @@ type Snapshot struct {
 // NewSnapshot compiles a cluster. It costs a few microseconds a pod; what it
 // keeps beside the given objects is a few hundred bytes a pod at most.
 //
-// The error is one [field.Error], or several as an aggregate: two nodes or pools of one name, a node that
+// The error is an aggregate of [field.Error], by path: two nodes or pools of one name, a node that
 // is neither a node nor a claim, a malformed requirement or label selector.
 // The objects of the cluster are read, never written, and must not change while
 // the snapshot is in use.
@@ -58,8 +58,11 @@ func NewSnapshot(cluster Cluster, opts Options) (*Snapshot, error) {
 	s.book = newPodBook(cluster.Namespaces, prefersNoSchedule(s.usable))
 	s.volumes = newVolumeTable(&cluster)
 	s.collectPods(&cluster)
+	if err := s.unreadablePods(); err != nil {
+		return nil, err
+	}
 	s.compileHosts(&cluster)
-	return s, s.selectorError()
+	return s, nil
 }
 
 // begin checks the cluster, and lists its nodes and pools.
@@ -74,14 +77,21 @@ func (s *Snapshot) begin(c *Cluster) error {
 	return nil
 }
 
-// selectorError reports the first label selector that couldn't be read.
-func (s *Snapshot) selectorError() error {
-	bad := s.book.topology.err
-	if bad == nil {
+// unreadablePods reports the pods whose label selectors can't be read.
+func (s *Snapshot) unreadablePods() error {
+	bad := func(c *podClass) bool { return c.unreadable != nil }
+	if !slices.ContainsFunc(s.book.classes, bad) {
 		return nil
 	}
-	path := field.NewPath("pods").Key(bad.pod.Namespace + "/" + bad.pod.Name)
-	return field.Invalid(path, field.OmitValueType{}, "label selector: "+bad.err.Error())
+	var errs field.ErrorList
+	for i := range s.pods.rows {
+		row := &s.pods.rows[i]
+		if err := s.book.classes[row.class].unreadable; err != nil {
+			path := field.NewPath("pods").Key(row.pod.Namespace + "/" + row.pod.Name)
+			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "label selector: "+err.Error()))
+		}
+	}
+	return errs.ToAggregate()
 }
 
 // compileHosts fills the tables that depend on the nodes, each from those before

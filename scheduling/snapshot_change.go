@@ -177,8 +177,11 @@ func (s *Snapshot) With(changes ...Change) (*Snapshot, error) {
 		return nil, err
 	}
 	next.inherit(s, d)
+	if err := next.unreadablePods(); err != nil {
+		return nil, err
+	}
 	next.compileHosts(&d.cluster)
-	return next, next.selectorError()
+	return next, nil
 }
 
 // Without returns a snapshot of the cluster less some nodes and their pods.

@@ -19,6 +19,8 @@ type podClass struct {
 	stages []stage
 	// terms are the inverse groups of its required anti-affinity.
 	terms []int32
+	// unreadable is what is wrong with one of its label selectors.
+	unreadable error
 }
 
 // stage is what a pod of the class asks for after some relaxations.
@@ -101,6 +103,7 @@ func (b *podBook) classOf(pod *corev1.Pod, spreads []corev1.TopologySpreadConstr
 }
 
 func (b *podBook) compile(pod *corev1.Pod, spreads []corev1.TopologySpreadConstraint) *podClass {
+	b.topology.err = nil
 	class := &podClass{ports: hostPortsOf(pod), claims: len(pod.Spec.ResourceClaims) > 0}
 	requests := b.resources.needs(PodRequests(pod))
 	class.need, class.cpu, class.memory = requests.amounts(), requests.of(cpuIndex), requests.of(memoryIndex)
@@ -110,6 +113,7 @@ func (b *podBook) compile(pod *corev1.Pod, spreads []corev1.TopologySpreadConstr
 	for d.relax(b.preferNoSchedule) {
 		class.stages = append(class.stages, b.stage(pod, &d))
 	}
+	class.unreadable = b.topology.err
 	return class
 }
 

@@ -70,7 +70,7 @@ type topologyBook struct {
 	keyIDs, groupIDs, variantIDs, filterIDs map[string]int32
 	inverseIDs                              map[int32]int32 // by group
 	namespaces                              []*corev1.Namespace
-	err                                     *selectorError // the first
+	err                                     error // of a selector of the pod being read
 }
 
 func newTopologyBook(namespaces []*corev1.Namespace) topologyBook {
@@ -118,7 +118,7 @@ func (b *podBook) spreadLink(pod *corev1.Pod, d *podDemand, c *corev1.TopologySp
 	t := &b.topology
 	filter, identity := b.filterOf(d, c)
 	g := topologyGroup{kind: kindSpread, maxSkew: int64(c.MaxSkew), namespaces: []string{pod.Namespace}}
-	g.selector, g.noSelector = t.selector(pod, withMatchLabels(c.LabelSelector, pod.Labels, c.MatchLabelKeys))
+	g.selector, g.noSelector = t.selector(withMatchLabels(c.LabelSelector, pod.Labels, c.MatchLabelKeys))
 	v := variant{filter: filter, tolerations: d.tolerations}
 	v.honorTaints = c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
 	if c.MinDomains != nil {
@@ -130,7 +130,7 @@ func (b *podBook) spreadLink(pod *corev1.Pod, d *podDemand, c *corev1.TopologySp
 func (b *podBook) termLink(pod *corev1.Pod, d *podDemand, kind topologyKind, term *corev1.PodAffinityTerm) link {
 	t := &b.topology
 	g := topologyGroup{kind: kind, maxSkew: math.MaxInt32, namespaces: t.namespacesOf(pod, term)}
-	g.selector, g.noSelector = t.selector(pod, term.LabelSelector)
+	g.selector, g.noSelector = t.selector(term.LabelSelector)
 	return b.link(pod, term.TopologyKey, g, variant{tolerations: d.tolerations, honorTaints: true}, nil)
 }
 
@@ -146,7 +146,7 @@ func (b *podBook) inverseOf(pod *corev1.Pod, terms []corev1.PodAffinityTerm) []i
 	t := &b.topology
 	for i := range terms {
 		g := topologyGroup{kind: kindInverse, maxSkew: math.MaxInt32, namespaces: t.namespacesOf(pod, &terms[i])}
-		g.selector, g.noSelector = t.selector(pod, terms[i].LabelSelector)
+		g.selector, g.noSelector = t.selector(terms[i].LabelSelector)
 		group := t.group(terms[i].TopologyKey, g, nil)
 		id, ok := t.inverseIDs[group.id]
 		if !ok {
@@ -218,19 +218,13 @@ func (g *topologyGroup) selects(namespace string, set labels.Set) bool {
 
 // selector compiles a label selector; nil selects nothing, which is also what
 // a bad one is replaced with once its error is noted.
-func (t *topologyBook) selector(pod *corev1.Pod, s *metav1.LabelSelector) (sel labels.Selector, none bool) {
+func (t *topologyBook) selector(s *metav1.LabelSelector) (sel labels.Selector, none bool) {
 	sel, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
-		t.err = cmp.Or(t.err, &selectorError{pod, err})
+		t.err = cmp.Or(t.err, err)
 		return labels.Nothing(), true
 	}
 	return sel, s == nil
-}
-
-// selectorError is a label selector that couldn't be read, and whose it is.
-type selectorError struct {
-	pod *corev1.Pod
-	err error
 }
 
 // withMatchLabels adds `key In [value]` for each of keys that the pod has.
@@ -259,7 +253,7 @@ func (t *topologyBook) namespacesOf(pod *corev1.Pod, term *corev1.PodAffinityTer
 	}
 	names := slices.Clone(term.Namespaces)
 	if term.NamespaceSelector != nil {
-		selector, _ := t.selector(pod, term.NamespaceSelector)
+		selector, _ := t.selector(term.NamespaceSelector)
 		for _, ns := range t.namespaces {
 			if selector.Matches(labels.Set(ns.Labels)) {
 				names = append(names, ns.Name)
