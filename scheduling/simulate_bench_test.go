@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/node-disruption/disruption/internal/clustergen"
 	"github.com/node-disruption/disruption/scheduling"
 )
@@ -47,13 +49,21 @@ func BenchmarkSimulateOne(b *testing.B) {
 // The worst case of a pass: every node is tried, on all cores.
 func BenchmarkSimulateEvery(b *testing.B) {
 	for _, nodes := range []int{500, 5000} {
-		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
-			fleet, snapshot := compiled(b, clustergen.Config{Nodes: nodes, Seed: 1, WellPacked: true})
-			b.ReportAllocs()
-			for b.Loop() {
-				simulateEvery(fleet, snapshot)
-			}
-		})
+		for _, topology := range []float64{0, 1. / 3} {
+			b.Run(fmt.Sprintf("nodes=%d/topology=%.2f", nodes, topology), func(b *testing.B) {
+				fleet := clustergen.New(clustergen.Config{Nodes: nodes, Seed: 1, WellPacked: true, Topology: topology})
+				b.ReportAllocs()
+				for b.Loop() {
+					b.StopTimer() // each pass starts with a snapshot that knows nothing yet
+					snapshot, err := scheduling.NewSnapshot(fleet.Cluster(), scheduling.Options{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.StartTimer()
+					simulateEvery(fleet, snapshot)
+				}
+			})
+		}
 	}
 }
 
@@ -68,6 +78,42 @@ func simulateEvery(fleet *clustergen.Fleet, snapshot *scheduling.Snapshot) {
 		})
 	}
 	wg.Wait()
+}
+
+// The limit: reading each pod's requests once, which is the least that compiling
+// must do.
+func BenchmarkLinearPass(b *testing.B) {
+	for _, nodes := range sizes {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			pods := clustergen.New(clustergen.Config{Nodes: nodes, Seed: 1}).Pods
+			total := int64(0)
+			for b.Loop() {
+				for _, pod := range pods {
+					for i := range pod.Spec.Containers {
+						requests := pod.Spec.Containers[i].Resources.Requests
+						cpu, memory := requests[corev1.ResourceCPU], requests[corev1.ResourceMemory]
+						total += cpu.MilliValue() + memory.MilliValue()
+					}
+				}
+			}
+			runtime.KeepAlive(total)
+		})
+	}
+}
+
+// Deriving a snapshot: a node cordoned, which leaves all pods as they are.
+func BenchmarkWith(b *testing.B) {
+	for _, nodes := range sizes {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			fleet, snapshot := compiled(b, clustergen.Config{Nodes: nodes, Seed: 1, Topology: 1. / 3})
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := snapshot.With(scheduling.Cordon(fleet.Nodes[0].Name)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 // Compiling a cluster; bytes/pod is what the snapshot keeps beside the objects.

@@ -39,7 +39,7 @@ type setTable struct {
 }
 
 // maxSets bounds the memory of a workspace: beyond it the table starts anew.
-const maxSets = 1 << 14
+const maxSets = 1 << 12
 
 func newSetTable(s *Snapshot) setTable {
 	t := setTable{s: s}
