@@ -145,20 +145,16 @@ func (p *Planner) resimulate(m *Move) *Reason {
 // covers reports whether each replacement has a new node of its own that could
 // be any of its instance types.
 func covers(nodes []scheduling.NewNode, replacements []Replacement) bool {
-	used := make([]bool, len(nodes))
-	for i := range replacements {
-		at := -1
-		for k := range nodes {
-			if at < 0 && !used[k] && contains(nodes[k].InstanceTypes, replacements[i].InstanceTypes) {
-				at = k
-			}
-		}
-		if at < 0 {
-			return false
-		}
-		used[at] = true
+	if len(replacements) == 0 {
+		return true
 	}
-	return true
+	for i := range nodes {
+		if contains(nodes[i].InstanceTypes, replacements[0].InstanceTypes) &&
+			covers(slices.Delete(slices.Clone(nodes), i, i+1), replacements[1:]) {
+			return true
+		}
+	}
+	return false
 }
 
 func contains(all, some []*scheduling.InstanceType) bool {
