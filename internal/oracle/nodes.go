@@ -45,29 +45,35 @@ func isDeleting(n *scheduling.Node) bool {
 	return n.Node.DeletionTimestamp != nil
 }
 
-func (r *run) isRemoved(n *scheduling.Node) bool {
-	if n.Node != nil {
-		return slices.Contains(r.request.Remove, n.Node.Name)
-	}
-	return slices.Contains(r.request.Remove, n.Claim.Name)
+// isCalled reports whether the name means the node: its own, or its claim's
+// until it is registered.
+func (r *run) isCalled(n *scheduling.Node, name string) bool {
+	return n.Node != nil && n.Node.Name == name || r.identity(n).name == name
 }
 
-// prepareNodes lists the destinations, initialised ones first, then by name.
+func (r *run) isRemoved(n *scheduling.Node) bool {
+	return slices.ContainsFunc(r.request.Remove, func(name string) bool { return r.isCalled(n, name) })
+}
+
+// inOrder sorts initialised nodes before others, then by name.
+func inOrder(a, b *existing) int {
+	if a.initialized != b.initialized {
+		if a.initialized {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a.name, b.name)
+}
+
+// prepareNodes lists the destinations in the order in which they are tried.
 func (r *run) prepareNodes() {
 	for i := range r.cluster.Nodes {
 		if n := &r.cluster.Nodes[i]; !r.isRemoved(n) && !isDeleting(n) {
 			r.nodes = append(r.nodes, r.existing(n))
 		}
 	}
-	slices.SortFunc(r.nodes, func(a, b *existing) int {
-		if a.initialized != b.initialized {
-			if a.initialized {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.name, b.name)
-	})
+	slices.SortFunc(r.nodes, inOrder)
 	for _, e := range r.nodes {
 		r.chargePool(e)
 	}

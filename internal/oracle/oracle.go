@@ -170,7 +170,7 @@ func (r *run) place(m *moving) (placed, final bool) {
 }
 
 func (r *run) result() scheduling.Result {
-	placed := slices.Clone(r.pods)
+	placed := slices.DeleteFunc(slices.Clone(r.pods), func(m *moving) bool { return r.truncated && m.node == nil && m.opened == nil })
 	slices.SortFunc(placed, func(a, b *moving) int { return comparePods(a.original, b.original) })
 	result := scheduling.Result{Truncated: r.truncated}
 	index := map[*moving]int{}

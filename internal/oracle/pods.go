@@ -26,23 +26,31 @@ func (r *run) collectPods() {
 		}
 	}
 	for _, name := range r.request.Remove {
-		r.addPodsOf(name, scheduling.FromRemoved)
-	}
-	var deleting []string
-	for _, n := range r.cluster.Nodes {
-		if isDeleting(&n) && n.Node != nil {
-			deleting = append(deleting, n.Node.Name)
+		for i := range r.cluster.Nodes {
+			if n := &r.cluster.Nodes[i]; !isDeleting(n) && r.isCalled(n, name) {
+				r.addPodsOf(n, scheduling.FromRemoved)
+			}
 		}
 	}
-	slices.Sort(deleting)
-	for _, name := range deleting {
-		r.addPodsOf(name, scheduling.FromDeleting)
+	for _, n := range r.deletingNodes() {
+		r.addPodsOf(n, scheduling.FromDeleting)
 	}
 }
 
-func (r *run) addPodsOf(node string, origin scheduling.Origin) {
+func (r *run) deletingNodes() []*scheduling.Node {
+	var deleting []*scheduling.Node
+	for i := range r.cluster.Nodes {
+		if n := &r.cluster.Nodes[i]; isDeleting(n) {
+			deleting = append(deleting, n)
+		}
+	}
+	slices.SortFunc(deleting, func(a, b *scheduling.Node) int { return inOrder(r.identity(a), r.identity(b)) })
+	return deleting
+}
+
+func (r *run) addPodsOf(n *scheduling.Node, origin scheduling.Origin) {
 	for _, p := range r.sortedPods() {
-		if p.Spec.NodeName == node && node != "" && r.moves(p) {
+		if n.Node != nil && p.Spec.NodeName == n.Node.Name && r.moves(p) {
 			r.add(p, origin)
 		}
 	}
@@ -155,8 +163,8 @@ func (r *run) restricted(key string) bool {
 	if slices.Contains(r.allow, key) {
 		return false
 	}
-	domain, _, _ := strings.Cut(key, "/")
-	return key == corev1.LabelHostname || domain == r.keys.Domain || strings.HasSuffix(domain, "."+r.keys.Domain)
+	domain, _, qualified := strings.Cut(key, "/")
+	return key == corev1.LabelHostname || qualified && (domain == r.keys.Domain || strings.HasSuffix(domain, "."+r.keys.Domain))
 }
 
 func requiredTerms(p *corev1.Pod) []corev1.NodeSelectorTerm {

@@ -37,11 +37,10 @@ type group struct {
 
 // nodeFilter tells which nodes matter to a spread constraint.
 type nodeFilter struct {
-	// alternatives of which a node must meet one; none when affinity is ignored.
-	alternatives []scheduling.Requirements
-	honorTaints  bool
-	policies     string
-	tolerations  []corev1.Toleration
+	// alternatives of which a node must meet one, if honorAffinity is set.
+	alternatives               []scheduling.Requirements
+	honorAffinity, honorTaints bool
+	tolerations                []corev1.Toleration
 }
 
 func (f *nodeFilter) passes(taints []corev1.Taint, node scheduling.Requirements) bool {
@@ -50,7 +49,7 @@ func (f *nodeFilter) passes(taints []corev1.Taint, node scheduling.Requirements)
 			return false
 		}
 	}
-	return len(f.alternatives) == 0 || slices.ContainsFunc(f.alternatives, func(q scheduling.Requirements) bool { return node.Compatible(q, nil) == nil })
+	return !f.honorAffinity || slices.ContainsFunc(f.alternatives, func(q scheduling.Requirements) bool { return node.Compatible(q, nil) == nil })
 }
 
 // id is what makes two constraints the same. Of the filter's requirements only
@@ -70,7 +69,8 @@ func (g *group) id() string {
 		tolerations = append(tolerations, fmt.Sprintf("%q %q %q %q %d", t.Key, t.Operator, t.Value, t.Effect, seconds))
 	}
 	slices.Sort(tolerations)
-	return fmt.Sprintf("%s %q %q %d %s %q %s %q", g.kind, g.key, g.namespaces, g.maxSkew, selectorID(g.selector), keys, g.filter.policies, tolerations)
+	return fmt.Sprintf("%s %q %q %d %s %q %t %t %q", g.kind, g.key, g.namespaces, g.maxSkew, selectorID(g.selector),
+		keys, g.filter.honorAffinity, g.filter.honorTaints, tolerations)
 }
 
 func selectorID(s *metav1.LabelSelector) string {
@@ -221,8 +221,10 @@ func (t *topology) spreadsOf(p *corev1.Pod) []*group {
 			g.minDomains = int(*c.MinDomains)
 		}
 		for _, key := range c.MatchLabelKeys {
-			if v, ok := p.Labels[key]; ok && g.selector != nil {
-				g.selector = g.selector.DeepCopy()
+			if v, ok := p.Labels[key]; ok {
+				if g.selector = g.selector.DeepCopy(); g.selector == nil {
+					g.selector = &metav1.LabelSelector{}
+				}
 				g.selector.MatchExpressions = append(g.selector.MatchExpressions,
 					metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{v}})
 			}
@@ -233,13 +235,9 @@ func (t *topology) spreadsOf(p *corev1.Pod) []*group {
 }
 
 func filterOf(p *corev1.Pod, c corev1.TopologySpreadConstraint) nodeFilter {
-	honorAffinity := c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyHonor
 	f := nodeFilter{tolerations: p.Spec.Tolerations}
+	f.honorAffinity = c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyHonor
 	f.honorTaints = c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
-	f.policies = fmt.Sprintf("affinity %t taints %t", honorAffinity, f.honorTaints)
-	if !honorAffinity {
-		return f
-	}
 	selector := scheduling.LabelRequirements(p.Spec.NodeSelector)
 	for _, term := range requiredTerms(p) {
 		f.alternatives = append(f.alternatives, selector.And(scheduling.ExpressionRequirements(term.MatchExpressions)))
