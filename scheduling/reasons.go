@@ -108,7 +108,7 @@ func (w *workspace) explain(p *movingPod) *Unschedulable {
 		return &Unschedulable{Code: ResourceClaims, Message: "has resource claims, which are not simulated"}
 	}
 	st := &p.class.stages[len(p.class.stages)-1]
-	w.topology.prepare(w, p, st.links)
+	w.topology.prepare(w, p, st.strict, st.links)
 	u := &Unschedulable{Code: NoPlace}
 	destinations := w.explainNodes(u, p, st)
 	u.Pools = w.explainPools(p, st)
@@ -210,7 +210,7 @@ func (s *Snapshot) WhyNot(namespace, name, node string) ([]Refusal, error) {
 	var refusals []Refusal
 	for i := range p.class.stages {
 		st := &p.class.stages[i]
-		w.topology.prepare(w, p, st.links)
+		w.topology.prepare(w, p, st.strict, st.links)
 		if refusals, _ = w.refusals(host, p, st); len(refusals) == 0 {
 			return nil, nil
 		}

@@ -137,7 +137,7 @@ func (w *workspace) moving(row *podRow, origin Origin) movingPod {
 	return movingPod{
 		podRow: row, index: int32(len(w.pods)), class: w.s.book.classes[row.class], origin: origin, host: -1,
 		exempt: row.flags.is(podExempt) || w.s.onDeleting(row),
-		bare:   row.volume >= 0 && w.s.volumes.sets[row.volume].unreadable,
+		bare:   w.s.unreadable(row),
 	}
 }
 
@@ -210,7 +210,7 @@ func (w *workspace) tryStage(p *movingPod, st *stage, bare bool) (placed, final 
 	if bare {
 		links = nil
 	}
-	w.topology.prepare(w, p, links)
+	w.topology.prepare(w, p, st.strict, links)
 	if w.tryHosts(p, st) || w.tryClaims(p, st) {
 		return true, false
 	}

@@ -85,7 +85,7 @@ func (w *workspace) placeOnHosts(p *movingPod) bool {
 	for i := range p.class.stages {
 		st := &p.class.stages[i]
 		w.topology.register(w, st)
-		w.topology.prepare(w, p, st.links)
+		w.topology.prepare(w, p, st.strict, st.links)
 		if w.tryHosts(p, st) {
 			return true
 		}

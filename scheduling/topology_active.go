@@ -121,7 +121,7 @@ func (t *activeTopology) activate(w *workspace, v *variant, base *baseCounts) *a
 	}
 	for i := range w.pods {
 		p := &w.pods[i]
-		if p.origin != FromRemoved || t.s.onDeleting(p.podRow) || p.bare || !t.countsAtHome(v, p) {
+		if p.origin != FromRemoved || t.s.onDeleting(p.podRow) || t.s.unreadable(p.podRow) || !t.countsAtHome(v, p) {
 			continue
 		}
 		if d := a.domains.ids[p.podRow.host]; d >= 0 {
@@ -213,7 +213,7 @@ func (t *activeTopology) add(a *activeGroup, domain, n int32) {
 
 // prepare collects the constraints on a pod: its own, and the anti-affinity of
 // others that selects it. Counts don't change until it is placed.
-func (t *activeTopology) prepare(w *workspace, p *movingPod, links []link) {
+func (t *activeTopology) prepare(w *workspace, p *movingPod, strict Requirements, links []link) {
 	t.checks = t.checks[:0]
 	for i := range links {
 		l := &links[i]
@@ -224,7 +224,7 @@ func (t *activeTopology) prepare(w *workspace, p *movingPod, links []link) {
 	}
 	for _, id := range t.s.topology.labels.sets[p.labels].inverse {
 		a := t.inverseGroup(w, id)
-		t.check(a, false, a.domains.allowedDomains(p.class.stages[0].strict))
+		t.check(a, false, a.domains.allowedDomains(strict))
 	}
 }
 

@@ -116,9 +116,15 @@ func (c *counter) countSet(v *variant, set int32) {
 	}
 }
 
+// unreadable: a claim, volume or class of the pod isn't there. Such a pod keeps
+// counting where it runs although it moves.
+func (s *Snapshot) unreadable(row *podRow) bool {
+	return row.volume >= 0 && s.volumes.sets[row.volume].unreadable
+}
+
 // alwaysMoves: the pod runs on a node being deleted and must find a new place.
 func (s *Snapshot) alwaysMoves(row *podRow) bool {
-	return row.flags.is(podMoves) && s.onDeleting(row)
+	return row.flags.is(podMoves) && s.onDeleting(row) && !s.unreadable(row)
 }
 
 func (s *Snapshot) onDeleting(row *podRow) bool {

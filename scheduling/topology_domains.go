@@ -28,12 +28,25 @@ func (s *Snapshot) compileDomains() {
 		for value := range universe {
 			more = append(more, value)
 		}
+		more = append(more, s.wished(key)...)
 		d.column = newColumn(s.hosts.hosts, key, more)
 		d.sources = make([]bitset, len(d.values))
 		for value, pools := range universe {
 			d.sources[d.id(value)] = pools
 		}
 	}
+}
+
+// wished returns the values of key that pods or their volumes ask for. A new node
+// may get one of them although no pool lists it, and is then a domain.
+func (s *Snapshot) wished(key string) []string {
+	var values []string
+	for _, w := range s.book.wishes {
+		if q, ok := w.reqs.find(key); ok && !q.complement {
+			values = append(values, q.values...)
+		}
+	}
+	return values
 }
 
 // universe returns the values of key that a new node could have, and from which

@@ -86,7 +86,7 @@ func (r *run) existing(n *scheduling.Node) *existing {
 	e.capacity = e.capacityOf(n, func(s *corev1.NodeStatus) corev1.ResourceList { return s.Capacity },
 		func(c *scheduling.Claim) corev1.ResourceList { return c.Capacity })
 	var used, usedByDaemons []corev1.ResourceList
-	e.attached, e.attachLimit = map[string]map[string]bool{}, r.attachLimits(e.name)
+	e.attached, e.attachLimit = map[string]map[string]bool{}, r.attachLimits(n.Node)
 	for _, p := range r.podsOn(n) {
 		used = append(used, scheduling.PodRequests(p))
 		if ownedBy(p, "apps/v1", "DaemonSet") {
@@ -198,10 +198,12 @@ func (r *run) addToExisting(m *moving, e *existing) bool {
 		return false
 	}
 	node, pod := e.requirements(), podRequirements(m.pod)
-	if node.Compatible(pod, nil) != nil {
+	if node.Compatible(pod, nil) != nil || !r.topology.definedOn(m.pod, node) {
 		return false
 	}
-	narrowed, ok := r.narrow(m, node.And(pod), e.taints, nil)
+	// What the pod excludes doesn't give the node a label: volumes ask for it.
+	suitable := m.volumes.on(node, nil)
+	narrowed, ok := r.narrow(m, suitable, node.And(pod), nil)
 	if !ok {
 		return false
 	}
@@ -215,13 +217,13 @@ func (r *run) addToExisting(m *moving, e *existing) bool {
 
 // narrow applies one volume alternative and the topology to a node: the first
 // alternative that works.
-func (r *run) narrow(m *moving, node scheduling.Requirements, taints []corev1.Taint, allow []string) (scheduling.Requirements, bool) {
-	for _, alternative := range m.volumes.alternatives {
+func (r *run) narrow(m *moving, alternatives []scheduling.Requirements, node scheduling.Requirements, allow []string) (scheduling.Requirements, bool) {
+	for _, alternative := range alternatives {
 		if node.Compatible(alternative, allow) != nil {
 			continue
 		}
 		withVolumes := node.And(alternative)
-		narrowed, ok := r.topology.narrow(m.pod, taints, withVolumes)
+		narrowed, ok := r.topology.narrow(m.pod, withVolumes)
 		if ok && withVolumes.Compatible(narrowed, allow) == nil {
 			return withVolumes.And(narrowed), true
 		}

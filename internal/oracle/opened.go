@@ -117,7 +117,7 @@ func (r *run) addToOpened(m *moving, o *opened, isNew bool) fit {
 	if o.requirements.Compatible(pod, r.allow) != nil {
 		return doesNotFit
 	}
-	narrowed, ok := r.narrow(m, o.requirements.And(pod), taints, r.allow)
+	narrowed, ok := r.narrow(m, m.volumes.alternatives, o.requirements.And(pod), r.allow)
 	if !ok {
 		return doesNotFit
 	}
@@ -134,7 +134,7 @@ func (r *run) addToOpened(m *moving, o *opened, isNew bool) fit {
 		}
 		narrowed, relaxed = lowerMinValues(narrowed, short), true
 	}
-	held, ok := r.reserve(o, types, narrowed)
+	held, ok := r.reserve(o, groups, requests, narrowed)
 	if !ok {
 		return fitsLaterAtBest
 	}
@@ -177,18 +177,15 @@ func (r *run) remainingGroups(o *opened, q scheduling.Requirements, requests cor
 // reserve takes one of every compatible reservation with room, keeps those that
 // the node holds already, and gives back the others. It says no, and changes
 // nothing, where strict mode demands a reservation and there is none.
-func (r *run) reserve(o *opened, types []*scheduling.InstanceType, q scheduling.Requirements) (map[string]bool, bool) {
-	demand := r.options.Demand(q)
+func (r *run) reserve(o *opened, groups []*daemonGroup, requests corev1.ResourceList, q scheduling.Requirements) (map[string]bool, bool) {
 	held, compatible := map[string]bool{}, false
-	for _, it := range types {
-		for i := range it.Offerings {
-			offering := &it.Offerings[i]
-			if !offering.Available || !r.reservedOffering(offering) || !demand.Accepts(offering) {
-				continue
-			}
-			compatible = true
-			if id := offering.ReservationID; o.held[id] || r.reserved[id] > 0 {
-				held[id] = true
+	for _, g := range groups {
+		for _, it := range g.types {
+			for _, id := range r.reservations(it, q, sum(requests, g.overhead)) {
+				compatible = true
+				if o.held[id] || r.reserved[id] > 0 {
+					held[id] = true
+				}
 			}
 		}
 	}
@@ -206,6 +203,19 @@ func (r *run) reserve(o *opened, types []*scheduling.InstanceType, q scheduling.
 		}
 	}
 	return held, true
+}
+
+// reservations are those of the type's offerings that would do.
+func (r *run) reservations(it *scheduling.InstanceType, q scheduling.Requirements, requests corev1.ResourceList) []string {
+	demand := r.options.Demand(q)
+	var ids []string
+	for i := range it.Offerings {
+		o := &it.Offerings[i]
+		if o.Available && r.reservedOffering(o) && demand.Accepts(o) && holds(it.AllocatableOf(o), requests) {
+			ids = append(ids, o.ReservationID)
+		}
+	}
+	return ids
 }
 
 // finalize renders the node. One that holds reservations is bound to them.

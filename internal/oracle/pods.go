@@ -27,7 +27,7 @@ func (r *run) collectPods() {
 	}
 	for _, name := range r.request.Remove {
 		for i := range r.cluster.Nodes {
-			if n := &r.cluster.Nodes[i]; !isDeleting(n) && r.isCalled(n, name) {
+			if n := &r.cluster.Nodes[i]; r.isCalled(n, name) {
 				r.addPodsOf(n, scheduling.FromRemoved)
 			}
 		}

@@ -114,12 +114,12 @@ func (r *run) prepareTopology() {
 		t.hostnames = append(t.hostnames, e.hostname())
 	}
 	for _, p := range r.sortedPods() {
-		node := r.nodeObject(p.Spec.NodeName)
+		node := r.nodeOf(p)
 		if node == nil || terminal(p) || r.takesPart(p) {
 			continue
 		}
 		for _, g := range t.registerInverse(p) {
-			if domain, ok := domainOf(node, g.key); ok {
+			if domain, ok := node.domainOf(g.key); ok {
 				g.counts[domain]++
 			}
 		}
@@ -137,21 +137,23 @@ func (r *run) takesPart(p *corev1.Pod) bool {
 	return slices.ContainsFunc(r.pods, func(m *moving) bool { return m.original == p && !m.volumes.unreadable })
 }
 
-func (r *run) nodeObject(name string) *corev1.Node {
-	for _, n := range r.cluster.Nodes {
-		if n.Node != nil && n.Node.Name == name && name != "" {
-			return n.Node
+// nodeOf is the node that the pod runs on, as the simulation sees it; nil if it
+// doesn't exist.
+func (r *run) nodeOf(p *corev1.Pod) *existing {
+	for i := range r.cluster.Nodes {
+		if n := &r.cluster.Nodes[i]; n.Node != nil && n.Node.Name == p.Spec.NodeName {
+			return r.identity(n)
 		}
 	}
 	return nil
 }
 
 // domainOf is the node's value of key; the name stands in for a missing hostname.
-func domainOf(n *corev1.Node, key string) (string, bool) {
-	if v, ok := n.Labels[key]; ok {
+func (e *existing) domainOf(key string) (string, bool) {
+	if v, ok := e.labels[key]; ok {
 		return v, true
 	}
-	return n.Name, key == corev1.LabelHostname
+	return e.name, key == corev1.LabelHostname
 }
 
 // know makes a domain known to all groups of the key.
@@ -319,8 +321,7 @@ func (t *topology) learnDomains(g *group, p *corev1.Pod, ofNodes bool) {
 		return
 	}
 	for _, e := range t.run.nodes {
-		n := e.source.Node
-		if n == nil || !g.filter.passes(n.Spec.Taints, scheduling.LabelRequirements(n.Labels)) {
+		if e.source.Node == nil || !g.filter.passes(e.taints, e.requirements()) {
 			continue
 		}
 		if domain, ok := e.labels[g.key]; ok {
@@ -344,11 +345,11 @@ func (t *topology) count(g *group) {
 		if g.selector != nil && !g.selects(p) {
 			continue
 		}
-		node := t.run.nodeObject(p.Spec.NodeName)
-		if node == nil || !g.filter.passes(node.Spec.Taints, scheduling.LabelRequirements(node.Labels)) {
+		node := t.run.nodeOf(p)
+		if node == nil || !g.filter.passes(node.taints, node.requirements()) {
 			continue
 		}
-		if domain, ok := domainOf(node, g.key); ok {
+		if domain, ok := node.domainOf(g.key); ok {
 			g.counts[domain]++
 		}
 	}
@@ -379,24 +380,42 @@ func (g *group) add(domains []string) {
 
 // narrow judges each constraint against the node as it is, and returns what is
 // left of the node's requirements; false if a constraint allows no domain.
-func (t *topology) narrow(p *corev1.Pod, taints []corev1.Taint, node scheduling.Requirements) (scheduling.Requirements, bool) {
+func (t *topology) narrow(p *corev1.Pod, node scheduling.Requirements) (scheduling.Requirements, bool) {
 	narrowed, strict := node, strictRequirements(p)
 	judge := func(g *group) bool {
 		allowed := g.allowed(p, node.Get(g.key), strict.Get(g.key))
 		narrowed = narrowed.Add(scheduling.In(g.key, allowed...))
 		return len(allowed) > 0
 	}
-	for _, g := range t.groups {
-		if g.owners[string(p.UID)] && !judge(g) {
-			return narrowed, false
-		}
-	}
-	for _, g := range t.inverse {
-		if g.selects(p) && !judge(g) {
+	for _, g := range t.concerning(p) {
+		if !judge(g) {
 			return narrowed, false
 		}
 	}
 	return narrowed, true
+}
+
+// concerning lists the constraints on a pod: its own, and the anti-affinity of
+// others that selects it.
+func (t *topology) concerning(p *corev1.Pod) []*group {
+	var list []*group
+	for _, g := range t.groups {
+		if g.owners[string(p.UID)] {
+			list = append(list, g)
+		}
+	}
+	for _, g := range t.inverse {
+		if g.selects(p) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// definedOn reports whether an existing node has the keys of all constraints on
+// the pod.
+func (t *topology) definedOn(p *corev1.Pod, node scheduling.Requirements) bool {
+	return !slices.ContainsFunc(t.concerning(p), func(g *group) bool { return !node.Has(g.key) })
 }
 
 // allowed returns the domains that the constraint leaves to the pod on a node.

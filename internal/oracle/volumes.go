@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -21,17 +23,24 @@ type volumes struct {
 
 func (r *run) volumesOf(p *corev1.Pod) volumes {
 	none := []scheduling.Requirements{{}}
-	all := none
+	v := volumes{alternatives: none}
 	for _, name := range claimNames(p) {
 		options, ok, missingVolume := r.optionsOf(p.Namespace, name)
-		if !ok {
-			return volumes{alternatives: none, unreadable: true, newNodesOnly: missingVolume}
-		}
+		v.unreadable = v.unreadable || !ok
+		v.newNodesOnly = v.newNodesOnly || missingVolume
 		if len(options) > 0 {
-			all = cross(all, options)
+			v.alternatives = cross(v.alternatives, options)
 		}
 	}
-	return volumes{alternatives: all}
+	if v.unreadable {
+		v.alternatives = none
+	}
+	return v
+}
+
+// on returns the alternatives that the node itself meets.
+func (v *volumes) on(node scheduling.Requirements, allow []string) []scheduling.Requirements {
+	return slices.DeleteFunc(slices.Clone(v.alternatives), func(q scheduling.Requirements) bool { return node.Compatible(q, allow) != nil })
 }
 
 // cross combines alternatives. Contradictory combinations vanish, unless all are.
@@ -175,10 +184,10 @@ func (r *run) validClaim(c *corev1.PersistentVolumeClaim) bool {
 
 // attachLimits reads how many volumes each driver can attach to the node; a
 // driver without a limit is missing.
-func (r *run) attachLimits(node string) map[string]int {
+func (r *run) attachLimits(node *corev1.Node) map[string]int {
 	limits := map[string]int{}
 	for _, c := range r.cluster.CSINodes {
-		if c.Name != node {
+		if node == nil || c.Name != node.Name {
 			continue
 		}
 		for _, d := range c.Spec.Drivers {
