@@ -211,6 +211,8 @@ func TestCounting(t *testing.T) {
 	require.Equal(t, 2, tally.Usage(d, perReason).Consuming)
 	require.Equal(t, 1, tally.Usage(e, perReason).Consuming)
 	require.Equal(t, 1, tally.Usage(u, perReason).Consuming)
+	unknown := budget.Count([]budget.Node{{Name: "a", Deleting: true}})
+	require.Equal(t, 1, unknown.Usage(u, perReason).Consuming, "a disruption of unknown reason is charged to all")
 
 	rand.New(rand.NewSource(1)).Shuffle(len(nodes), func(i, k int) { nodes[i], nodes[k] = nodes[k], nodes[i] })
 	require.Equal(t, tally, budget.Count(nodes), "the order of the nodes plays no part")

@@ -18,8 +18,10 @@ func (l *linter) lintNight(reason Reason, at time.Time) {
 		}
 		second, nano := c.window.clock.read(at)
 		today, ofDay := split(second)
-		day := l.set.Evaluate(at.Add(-1), reason, Usage{Total: l.size()}).Binding
-		if ofDay == 0 && nano == 0 && day != night && day >= 0 {
+		if ofDay != 0 || nano != 0 {
+			continue
+		}
+		if day := l.set.Evaluate(at.Add(-1), reason, Usage{Total: l.size()}).Binding; day >= 0 && day != night {
 			l.reportNight(reason, day, night, (weekday(today)+6)%7)
 		}
 	}
@@ -43,7 +45,7 @@ func (l *linter) reportNight(reason Reason, day, night int, evening int64) {
 	morning := (c.window.schedule.first + c.window.seconds) % secondsPerDay
 	f := Finding{Code: NightNotCovered, Severity: SeverityWarning, Reasons: []Reason{reason}, Budgets: []int{day, night},
 		Message: fmt.Sprintf("budgets[%d] closes %s until midnight, but the night that follows is open: budgets[%d] (%s), which closes other nights until %s, doesn't begin on that evening",
-			day, longWeekdays[evening], night, c.text, time.Unix(morning, 0).UTC().Format("15:04")),
+			day, time.Weekday(evening), night, c.text, time.Unix(morning, 0).UTC().Format("15:04")),
 		Fix: fmt.Sprintf("if that night should be closed as well, add %s to the schedule of budgets[%d]", weekdays[evening], night)}
 	if slices.ContainsFunc(l.findings, func(g Finding) bool { return g.Message == f.Message && slices.Equal(g.Reasons, f.Reasons) }) {
 		return

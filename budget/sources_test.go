@@ -163,6 +163,8 @@ func sources() []source {
 		{"ten percent of one node is all of it (AWS samples issue 892)", 1, []budget.Budget{b("10%")}, []limits{all("Tue 2026-08-25 00:30", 1)}, []string{"pool-of-one"}},
 		{"a weekly window of a week is always open", 10, []budget.Budget{during(b("3"), "@weekly", "168h")},
 			[]limits{all("Tue 2026-08-25 00:30", 3), all("Sat 2026-08-29 23:59:59", 3)}, []string{"schedule-has-no-effect"}},
+		{"budgets for other reasons that cover a gap in part don't make it theirs", 10, []budget.Budget{during(b("1", d), "0 3 * * sat", "2h"), during(b("0", e, u), "@daily", "1h")}, nil,
+			[]string{"unlimited-outside-window:D", "unlimited-outside-window:E:U"}},
 		{"a duration of zero is never active", 10, []budget.Budget{b("3"), during(b("0"), "@weekly", "0m")}, []limits{all("Sun 2026-08-23 00:00", 3)}, []string{"never-active"}},
 		{"a schedule that never fires is always active", 10, []budget.Budget{during(b("3"), "0 0 30 2 *", "1h")}, []limits{all("Sun 2026-08-23 00:00", 3)}, []string{"never-fires"}},
 		{"an empty list of reasons is about none", 10, []budget.Budget{b("3"), {Nodes: "0", Reasons: []budget.Reason{}}}, []limits{all("Sun 2026-08-23 00:00", 3)}, []string{"empty-reasons"}},

@@ -123,18 +123,17 @@ func (s *schedule) chains(seconds int64) []chain {
 }
 
 // joinsDays reports whether seconds reach from the last hit of each day with
-// hits to the first of the next, always. The distances between such days
-// repeat after 28 years, but for a leap day that falls out, as in 2100.
+// hits to the first of the next, always. It looks at 28 years, in which each
+// kind of year occurs, and on over the leap day that falls out in 2100.
 func (s *schedule) joinsDays(seconds int64) bool {
 	if secondsPerDay+s.first-s.last > seconds {
 		return false
 	}
-	return s.everyDay || s.joinsDaysOf(2000, 2030, seconds) && s.joinsDaysOf(2096, 2106, seconds)
-}
-
-func (s *schedule) joinsDaysOf(from, to, seconds int64) bool {
-	end := dayOf(to, 1, 1)
-	day, ok := s.nextDay(dayOf(from, 1, 1), end)
+	if s.everyDay {
+		return true
+	}
+	end := dayOf(2106, 1, 1)
+	day, ok := s.nextDay(dayOf(2068, 1, 1), end)
 	for ok {
 		var next int64
 		if next, ok = s.nextDay(day+1, end); ok && (next-day)*secondsPerDay+s.first-s.last > seconds {
@@ -248,9 +247,6 @@ func (w *Window) lastHit(hit int64, limit time.Time) int64 {
 			return last
 		}
 		day, last = next, next*secondsPerDay+w.chains[0].last
-		if len(w.chains) > 1 {
-			return last
-		}
 	}
 	return last
 }
