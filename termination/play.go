@@ -28,6 +28,15 @@ type simulation struct {
 	opts   ForecastOptions
 	ledger *Ledger
 	loans  []loan // tokens taken
+	// returned: tokens came back that no node has been offered yet.
+	returned bool
+	agenda   []agenda // by node
+}
+
+// agenda says when there is something to do about a node again.
+type agenda struct {
+	next    *time.Time // when time alone changes its plan, or a pod is gone
+	thirsty bool       // some pod waits for a token
 }
 
 // loan is the token of an evicted pod, given back when its replacement is healthy.
@@ -54,6 +63,7 @@ func play(nodes []DrainNode, start time.Time, opts ForecastOptions, fast bool) [
 			}
 		}
 		s.pods = append(s.pods, pods)
+		s.agenda = append(s.agenda, agenda{next: &start})
 	}
 	s.run()
 	return s.pods
@@ -110,31 +120,23 @@ func (s *simulation) settle() {
 			return false
 		}
 		s.ledger.Return(l.pod)
+		s.returned = true
 		return true
 	})
 }
 
-// act takes the plan of every node and reports whether it did anything, and the
-// next instant at which something may change.
+// act takes the plans of the nodes that have something on their agenda, and
+// reports whether they did anything, and the next instant at which something may
+// change.
 func (s *simulation) act() (acted bool, next *time.Time) {
+	returned := s.returned
+	s.returned = false
 	for i := range s.nodes {
-		plan, present := s.plan(i)
-		for _, f := range plan.ForceDelete {
-			acted = s.force(present[f.Pod], f) || acted
+		a := &s.agenda[i]
+		if due := a.next != nil && !a.next.After(s.now); due || a.thirsty && returned {
+			acted = s.visit(i) || acted
 		}
-		for _, pod := range plan.Evict {
-			s.evict(present[pod])
-			acted = true
-		}
-		for _, w := range plan.Waiting {
-			s.wait(present[w.Pod], w)
-		}
-		next = earlier(next, plan.NextChange)
-		for _, d := range present {
-			if d.Gone != nil {
-				next = earlier(next, d.Gone)
-			}
-		}
+		next = earlier(next, a.next)
 	}
 	for _, l := range s.loans {
 		due := l.due
@@ -144,6 +146,34 @@ func (s *simulation) act() (acted bool, next *time.Time) {
 		s.settle()
 	}
 	return acted, next
+}
+
+// visit takes the plan of node i, and writes its agenda.
+func (s *simulation) visit(i int) (acted bool) {
+	plan, present := s.plan(i)
+	for _, f := range plan.ForceDelete {
+		acted = s.force(present[f.Pod], f) || acted
+	}
+	for _, pod := range plan.Evict {
+		s.evict(present[pod])
+		acted = true
+	}
+	a := agenda{next: plan.NextChange}
+	for _, w := range plan.Waiting {
+		s.wait(present[w.Pod], w)
+		a.thirsty = a.thirsty || w.Code == PDBExhausted
+	}
+	for _, d := range present {
+		if d.Gone != nil {
+			a.next = earlier(a.next, d.Gone)
+		}
+	}
+	if acted {
+		now := s.now
+		a.next = &now
+	}
+	s.agenda[i] = a
+	return acted
 }
 
 // plan is what PlanDrain says about node i now, with the pods still there.

@@ -173,3 +173,46 @@ func TestEveryDrainThatCanEndEnds(t *testing.T) {
 		}
 	})
 }
+
+// What really happens lies within the forecast: pods that take a random part of
+// their grace, under a PDB that lets one go at a time, are gone no earlier than
+// the earliest end, and no later than the latest, but for the seconds between the
+// steps of the loop.
+func TestADrainEndsWithinItsForecast(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		api := newFakeAPI(noon)
+		for i := range rapid.IntRange(1, 6).Draw(t, "pods") {
+			pod := podOf(fmt.Sprint("p", i), map[string]string{"app": rapid.SampledFrom([]string{"web", "other"}).Draw(t, "app")}, grace(rapid.Int64Range(1, 60).Draw(t, "grace")))
+			for _, edit := range []func(*corev1.Pod){critical, doNotDisrupt("30s")} {
+				if rapid.IntRange(0, 3).Draw(t, "edit") == 0 {
+					edit(pod)
+				}
+			}
+			pod.Status.StartTime = &metav1.Time{Time: noon}
+			api.pods["default/"+pod.Name] = pod
+		}
+		api.recovery = time.Duration(rapid.IntRange(1, 30).Draw(t, "recovery")) * time.Second
+		exits := rapid.IntRange(0, 60)
+		api.exits = func() time.Duration { return time.Duration(exits.Draw(t, "exit")) * time.Second }
+		api.replicas["web"] = 2
+		api.pdbs = []*policyv1.PodDisruptionBudget{pdbOf("web", web, 0, maxUnavailable("1"))}
+		api.syncPDBs()
+
+		pods := len(api.pods)
+		forecast := termination.ForecastDrain([]termination.DrainNode{{Name: "node-1", Pods: api.podList()}}, noon, termination.ForecastOptions{
+			Ledger: api.state(true).Ledger, Recovery: api.recovery,
+		})
+		require.NotNil(t, forecast.Latest)
+		for runner := api.runner(); len(api.pods) > 0 && api.now.Before(noon.Add(time.Hour)); api.tick(time.Second) {
+			_, err := runner.Node(context.Background(), api.state(true), api.now)
+			require.NoError(t, err)
+		}
+		end := api.now
+		if least := noon.Add(5 * time.Second); end.Before(least) {
+			end = least
+		}
+		slack := time.Duration(2*pods+2) * time.Second
+		assert.False(t, end.Before(*forecast.Earliest), "%s before %s", end.Sub(noon), forecast.Earliest.Sub(noon))
+		assert.False(t, end.After(forecast.Latest.Add(slack)), "%s after %s", end.Sub(noon), forecast.Latest.Sub(noon))
+	})
+}
