@@ -46,6 +46,7 @@ func (p Protection) Active() bool { return p.State == Protected }
 // time has passed, and a pod that has no start time yet is protected. Any other
 // value ("True", "1d", "0s", "-5m", "") is as if absent and comes back as
 // [Invalid], except for "false", which is [Off]. The pod's phase plays no part.
+// Whether a node's deadline overrides the protection is not decided here.
 func (k Keys) PodProtection(pod *corev1.Pod, now time.Time) Protection {
 	value, ok := pod.Annotations[k.DoNotDisrupt]
 	if !ok {
