@@ -106,6 +106,11 @@ type Options struct {
 	// no constraints, as does every pod while SelectorOf is nil.
 	DefaultSpread []corev1.TopologySpreadConstraint
 	SelectorOf    func(*corev1.Pod) *metav1.LabelSelector
+	// RefuseUnknownVolumes refuses a pod that must move and needs a claim, volume
+	// or class that isn't there. Karpenter places it as if it had no volumes and,
+	// at the first try, no topology constraints; see
+	// [Placement.VolumesUnknown].
+	RefuseUnknownVolumes bool
 	// AllowResourceClaims lets pods with resource claims (DRA) be placed as if
 	// they had none. By default they are refused with a reason.
 	AllowResourceClaims bool

@@ -36,7 +36,8 @@
 // summary like the scheduler's, the node that came nearest, and why no pool
 // opens a node. The codes are stable:
 //
-//   - of a pod: [NoPlace], [ResourceClaims], [NotInitialized];
+//   - of a pod: [NoPlace], [ResourceClaims], [UnknownVolumes],
+//     [NotInitialized];
 //   - of a node: [Settling], [UntoleratedTaint], [LabelMismatch],
 //     [Overcommitted], [Insufficient], [HostPortTaken], [VolumeElsewhere],
 //     [TooManyVolumes], [SpreadViolated], [NotNearPods], [TooNearPods],

@@ -19,6 +19,9 @@ const (
 	NoPlace Code = "NoPlace"
 	// ResourceClaims: it has resource claims (DRA), which are not simulated.
 	ResourceClaims Code = "ResourceClaims"
+	// UnknownVolumes: it needs a claim, volume or class that isn't there, and
+	// Options.RefuseUnknownVolumes is set.
+	UnknownVolumes Code = "UnknownVolumes"
 	// NotInitialized: it fits only a node that is not initialised yet, which
 	// doesn't count as a place for pods that run today.
 	NotInitialized Code = "NotInitialized"
@@ -104,8 +107,8 @@ func (w *workspace) explain(p *movingPod) *Unschedulable {
 		name := w.s.hosts.hosts[p.host].name
 		return &Unschedulable{Code: NotInitialized, Message: fmt.Sprintf("fits node %s only, which is not initialised yet", name)}
 	}
-	if p.class.claims && !w.s.opts.AllowResourceClaims {
-		return &Unschedulable{Code: ResourceClaims, Message: "has resource claims, which are not simulated"}
+	if code := w.refused(p); code != "" {
+		return &Unschedulable{Code: code, Message: refusedText(code)}
 	}
 	st := &p.class.stages[len(p.class.stages)-1]
 	w.topology.prepare(w, p, st.strict, st.links)
@@ -114,6 +117,13 @@ func (w *workspace) explain(p *movingPod) *Unschedulable {
 	u.Pools = w.explainPools(p, st)
 	u.Message = u.summary(destinations)
 	return u
+}
+
+func refusedText(code Code) string {
+	if code == ResourceClaims {
+		return "has resource claims, which are not simulated"
+	}
+	return "needs a volume claim, volume or storage class that isn't there"
 }
 
 // explainNodes judges every destination, and returns how many there are.
@@ -204,8 +214,8 @@ func (s *Snapshot) WhyNot(namespace, name, node string) ([]Refusal, error) {
 	defer s.workspaces.Put(w)
 	defer w.end()
 	p := w.alone(row)
-	if p.class.claims && !s.opts.AllowResourceClaims {
-		return []Refusal{{Code: ResourceClaims, Message: "has resource claims, which are not simulated"}}, nil
+	if code := w.refused(p); code != "" {
+		return []Refusal{{Code: code, Message: refusedText(code)}}, nil
 	}
 	var refusals []Refusal
 	for i := range p.class.stages {

@@ -112,11 +112,11 @@ func (w *workspace) typesRefusal(c *claimState, p *movingPod, set *reqSet) Refus
 	buyable := w.sets.buyable(set, c.template)
 	small, unsuitable := 0, 0
 	for i := range c.template.types {
-		span, any := c.template.types[i].options, false
+		span, fits := c.template.types[i].options, false
 		for o := span.from; o < span.to; o++ {
-			any = any || buyable.has(int(o)) && c.options.has(int(o))
+			fits = fits || buyable.has(int(o)) && c.options.has(int(o))
 		}
-		if any {
+		if fits {
 			small++
 		} else {
 			unsuitable++

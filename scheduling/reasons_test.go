@@ -171,6 +171,25 @@ func TestWhyNoNewNode(t *testing.T) {
 	}
 }
 
+// Karpenter places a pod whose claim is gone as if it had none; that is told,
+// and an option refuses it.
+func TestUnknownVolumes(t *testing.T) {
+	cluster := shop()
+	cluster.Pods[0].Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "gone"}}}}
+	remove := scheduling.Request{Remove: []string{"node-1"}, Explain: true}
+	placed := compile(cluster).Simulate(remove).Placements
+	require.Equal(t, "node-2", placed[0].Node)
+	require.True(t, placed[0].VolumesUnknown)
+	require.False(t, placed[1].VolumesUnknown)
+
+	strict, err := scheduling.NewSnapshot(cluster, scheduling.Options{RefuseUnknownVolumes: true})
+	require.NoError(t, err)
+	refused := strict.Simulate(remove).Placements[0]
+	require.False(t, refused.Placed())
+	require.Equal(t, scheduling.UnknownVolumes, refused.Reason.Code)
+}
+
 // Reasons are found only for those who ask.
 func TestNoReasonUnasked(t *testing.T) {
 	cluster := shop()

@@ -59,6 +59,9 @@ type Placement struct {
 	// Uninitialized: Node took the pod but is not initialised yet. That counts
 	// as a failure, unless the pod is FromDeleting.
 	Uninitialized bool
+	// VolumesUnknown: a claim, volume or class that the pod needs isn't there. Its
+	// place says nothing of whether it could start, or its topology held.
+	VolumesUnknown bool
 	// Reason is nil for a placed pod, and unless Request.Explain was set.
 	Reason *Unschedulable
 }

@@ -141,6 +141,17 @@ func (w *workspace) moving(row *podRow, origin Origin) movingPod {
 	}
 }
 
+// refused is why a pod is not tried at all, "" if it is.
+func (w *workspace) refused(p *movingPod) Code {
+	switch {
+	case p.class.claims && !w.s.opts.AllowResourceClaims:
+		return ResourceClaims
+	case w.s.opts.RefuseUnknownVolumes && w.s.unreadable(p.podRow):
+		return UnknownVolumes
+	}
+	return ""
+}
+
 // compareMoving orders the queue: most CPU first, then most memory, then the
 // oldest, then by UID.
 func compareMoving(a, b *movingPod) int {
@@ -181,7 +192,7 @@ func (w *workspace) tooMany() bool { return w.r.MaxNewNodes > 0 && w.opened > w.
 
 // place tries every stage of the pod: as it is, and after each relaxation.
 func (w *workspace) place(p *movingPod) bool {
-	if p.class.claims && !w.s.opts.AllowResourceClaims {
+	if w.refused(p) != "" {
 		return false
 	}
 	bare := p.bare

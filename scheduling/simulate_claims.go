@@ -145,18 +145,18 @@ func (w *workspace) purchasable(c *claimState, p *movingPod, set *reqSet) bitset
 	for _, a := range p.class.need {
 		total[a.resource] += a.milli
 	}
-	any := false
+	some := false
 	for i := range left {
 		left[i] &= buyable[i]
 	}
 	for i := range left.each {
 		if w.optionFits(c, p, i, total) {
-			any = true
+			some = true
 		} else {
 			left.unset(i)
 		}
 	}
-	if !any {
+	if !some {
 		return nil
 	}
 	return left
@@ -235,15 +235,15 @@ func (w *workspace) withinLimits(c *claimState) bool {
 	if l.hasNodes && l.nodes <= 0 {
 		return false
 	}
-	any := false
+	some := false
 	for i := range c.options.each {
 		if l.allows(c.template.types[c.template.options[i].typ].capacity) {
-			any = true
+			some = true
 		} else {
 			c.options.unset(i)
 		}
 	}
-	return any
+	return some
 }
 
 // limitsOf returns this simulation's copy of the limits: what removed nodes

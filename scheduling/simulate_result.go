@@ -50,7 +50,7 @@ func (w *workspace) order() (order, position []int32) {
 }
 
 func (w *workspace) placement(p *movingPod) Placement {
-	out := Placement{Pod: p.pod, Origin: p.origin, NewNode: -1}
+	out := Placement{Pod: p.pod, Origin: p.origin, NewNode: -1, VolumesUnknown: w.s.unreadable(p.podRow)}
 	if p.host >= 0 {
 		h := &w.s.hosts.hosts[p.host]
 		out.Node, out.Uninitialized = h.name, !h.initialized

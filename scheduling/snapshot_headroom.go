@@ -79,7 +79,7 @@ func (s *Snapshot) headroom(row *podRow, most int) Headroom {
 
 // placeOnHosts tries every stage of the pod on existing nodes.
 func (w *workspace) placeOnHosts(p *movingPod) bool {
-	if p.class.claims && !w.s.opts.AllowResourceClaims {
+	if w.refused(p) != "" {
 		return false
 	}
 	for i := range p.class.stages {

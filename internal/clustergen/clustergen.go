@@ -112,15 +112,15 @@ type generator struct {
 
 // workload is a Deployment whose replicas are being handed out.
 type workload struct {
-	name        string
-	milliCPU    int64
-	mebibytes   int64
-	left        int
-	zone        string // "" for any
-	topology    bool
-	inZone      map[string]int
-	onNode      int // the last node that got a replica, plus one
-	description corev1.PodSpec
+	name      string
+	milliCPU  int64
+	mebibytes int64
+	left      int
+	zone      string // "" for any
+	topology  bool
+	inZone    map[string]int
+	onNode    int // the last node that got a replica, plus one
+	spec      corev1.PodSpec
 }
 
 func (g *generator) catalog() {
@@ -156,15 +156,19 @@ func instanceType(name string, cores, gibibytes int64, price float64) *schedulin
 		},
 	}
 	for i, zone := range zones {
-		for capacityType, factor := range map[string]float64{"on-demand": 1, "spot": 0.38 + 0.02*float64(i)} {
-			it.Offerings = append(it.Offerings, scheduling.Offering{
-				Requirements: scheduling.NewRequirements().Add(
-					scheduling.In(corev1.LabelTopologyZone, zone), scheduling.In("karpenter.sh/capacity-type", capacityType)),
-				Price: price * factor, Available: true,
-			})
-		}
+		it.Offerings = append(it.Offerings,
+			offering(zone, "on-demand", price),
+			offering(zone, "spot", price*(0.38+0.02*float64(i))))
 	}
 	return it
+}
+
+func offering(zone, capacityType string, price float64) scheduling.Offering {
+	return scheduling.Offering{
+		Requirements: scheduling.NewRequirements().Add(
+			scheduling.In(corev1.LabelTopologyZone, zone), scheduling.In("karpenter.sh/capacity-type", capacityType)),
+		Price: price, Available: true,
+	}
 }
 
 func resources(milliCPU, mebibytes, pods int64) corev1.ResourceList {
@@ -224,12 +228,12 @@ func (g *generator) workload() *workload {
 	if g.rand.Float64() < g.Selectors {
 		w.zone = zones[g.rand.IntN(len(zones))]
 	}
-	w.description = w.spec()
+	w.spec = w.podSpec()
 	g.made++
 	return w
 }
 
-func (w *workload) spec() corev1.PodSpec {
+func (w *workload) podSpec() corev1.PodSpec {
 	spec := corev1.PodSpec{Containers: []corev1.Container{{
 		Name: "c", Resources: corev1.ResourceRequirements{Requests: resources(w.milliCPU, w.mebibytes, 0)},
 	}}}

@@ -73,7 +73,7 @@ func (g *generator) fill(i int, node, zone string, allocatable corev1.ResourceLi
 	}
 	misses := 0
 	for pods := 0; misses < 60 && (pods < g.PodsPerNode || g.WellPacked); {
-		slot := g.pick(i, zone)
+		slot := g.pick(zone)
 		w := g.window[slot]
 		if w.onNode == i+1 || w.milliCPU > cpu || w.mebibytes > memory || w.zone != "" && w.zone != zone {
 			misses++
@@ -82,7 +82,7 @@ func (g *generator) fill(i int, node, zone string, allocatable corev1.ResourceLi
 		cpu, memory, pods = cpu-w.milliCPU, memory-w.mebibytes, pods+1
 		w.onNode, w.left = i+1, w.left-1
 		w.inZone[zone]++
-		g.pod(node, "default", w.name, w.description, metav1.OwnerReference{
+		g.pod(node, "default", w.name, w.spec, metav1.OwnerReference{
 			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: w.name, UID: types.UID("uid-" + w.name), Controller: new(true)})
 		if w.left == 0 {
 			g.window[slot] = g.workload()
@@ -91,7 +91,7 @@ func (g *generator) fill(i int, node, zone string, allocatable corev1.ResourceLi
 }
 
 // pick chooses, of three workloads, the one with the fewest pods in the zone.
-func (g *generator) pick(_ int, zone string) int {
+func (g *generator) pick(zone string) int {
 	best := g.rand.IntN(len(g.window))
 	for range 2 {
 		if other := g.rand.IntN(len(g.window)); g.window[other].inZone[zone] < g.window[best].inZone[zone] {
