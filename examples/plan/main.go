@@ -52,7 +52,6 @@ type settings struct {
 	output        string
 	explain       string
 	spotToSpot    bool
-	wholePass     bool
 	color         string
 }
 
