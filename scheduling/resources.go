@@ -95,10 +95,10 @@ func milliUp(q resource.Quantity) int64 {
 	if n, ok := q.AsInt64(); ok && n <= math.MaxInt64/1000 && n >= math.MinInt64/1000 {
 		return n * 1000
 	}
-	switch whole := q.Value(); {
-	case whole > math.MaxInt64/1000:
+	switch {
+	case q.CmpInt64(math.MaxInt64/1000) > 0:
 		return math.MaxInt64
-	case whole < math.MinInt64/1000:
+	case q.CmpInt64(math.MinInt64/1000) < 0:
 		return math.MinInt64
 	}
 	return q.MilliValue()

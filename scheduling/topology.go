@@ -154,7 +154,9 @@ func (b *podBook) inverseOf(pod *corev1.Pod, terms []corev1.PodAffinityTerm) []i
 			t.inverseIDs[group.id] = id
 			t.inverse = append(t.inverse, &variant{id: id, group: group})
 		}
-		ids = append(ids, id)
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
 	}
 	return ids
 }

@@ -211,7 +211,7 @@ func (r *run) addToExisting(m *moving, e *existing) bool {
 	e.free = minus(e.free, requests)
 	e.ports = append(e.ports, ports...)
 	e.attach(attached)
-	r.topology.record(m.pod, e.taints, narrowed)
+	r.topology.record(m.pod, e.taints, node, narrowed)
 	return true
 }
 

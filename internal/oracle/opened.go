@@ -143,7 +143,7 @@ func (r *run) addToOpened(m *moving, o *opened, isNew bool) fit {
 	o.pods = append(o.pods, m)
 	o.ports = append(o.ports, ports...)
 	r.topology.know(corev1.LabelHostname, o.hostname)
-	r.topology.record(m.pod, taints, narrowed)
+	r.topology.record(m.pod, taints, narrowed, narrowed)
 	return fits
 }
 

@@ -355,10 +355,11 @@ func (t *topology) count(g *group) {
 	}
 }
 
-// record counts a placed pod wherever its node may end up.
-func (t *topology) record(p *corev1.Pod, taints []corev1.Taint, node scheduling.Requirements) {
+// record counts a placed pod wherever its node may end up. Filters judge what the
+// node is by itself, if it exists.
+func (t *topology) record(p *corev1.Pod, taints []corev1.Taint, itself, node scheduling.Requirements) {
 	for _, g := range t.groups {
-		if !g.selects(p) || !g.filter.passes(taints, node) {
+		if !g.selects(p) || !g.filter.passes(taints, itself) {
 			continue
 		}
 		if q := node.Get(g.key); g.kind == aversion && !q.Complement() || q.Len() == 1 {
