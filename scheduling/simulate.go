@@ -236,9 +236,7 @@ func (w *workspace) end() {
 	for i := range w.filled {
 		w.slots[w.filled[i].host] = 0
 	}
-	for _, c := range w.claims {
-		w.spare = append(w.spare, c)
-	}
+	w.spare = append(w.spare, w.claims...)
 	clear(w.pods)
 	clear(w.charged)
 	w.pods, w.queue, w.removed, w.filled, w.claims = w.pods[:0], w.queue[:0], w.removed[:0], w.filled[:0], w.claims[:0]
