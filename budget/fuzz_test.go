@@ -59,6 +59,7 @@ func FuzzBudget(f *testing.F) {
 		`[{"nodes":"99999999999999999999%","schedule":"TZ=UTC","duration":"1h"}]`,
 		`[{"nodes":"-1%","schedule":"@yearly","duration":"-1h"},{}]`,
 		`[{"nodes":"1","duration":"2562047h"}]`,
+		`[{"nodes":"-1"},{}]`,
 	} {
 		f.Add([]byte(seed), int64(1787572800), 10)
 	}
@@ -72,7 +73,7 @@ func FuzzBudget(f *testing.F) {
 			t.Fatalf("valid, and yet: %v", errs)
 		}
 		v := set.Evaluate(time.Unix(second%(1<<36), 0), Drifted, Usage{Total: total})
-		if len(v.Errors) > 0 && v.Allowed != 0 || v.Allowed < 0 || v.Limit > v.OwnLimit {
+		if len(v.Errors) > 0 && v.Allowed != 0 || v.Allowed < 0 || v.Limit > max(v.OwnLimit, 0) {
 			t.Fatalf("allows %d with %v", v.Allowed, v.Errors)
 		}
 		_ = v.String()
