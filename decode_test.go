@@ -2,18 +2,44 @@ package disruption_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/node-disruption/disruption"
+	"github.com/node-disruption/disruption/repair"
 )
 
 const twoNodes = `{"apiVersion":"v1","kind":"List","items":[
  {"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}},
  {"apiVersion":"v1","kind":"Node","metadata":{"name":"b"}}]}`
+
+// everyKind has an object of each of the other kinds that are read.
+const everyKind = `
+{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"team":"a"}}}
+{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"agent","namespace":"shop"},"spec":{"selector":{"matchLabels":{"app":"agent"}},
+ "template":{"metadata":{"labels":{"app":"agent"}},"spec":{"tolerations":[{"operator":"Exists"}],"containers":[{"name":"c","resources":{"requests":{"cpu":"50m"}}}]}}}}
+{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"db","namespace":"shop"},"spec":{"minAvailable":"50%","selector":{"matchLabels":{"app":"db"}}},
+ "status":{"expectedPods":2,"currentHealthy":2,"desiredHealthy":1,"disruptionsAllowed":1}}
+{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data","namespace":"shop"},"spec":{"volumeName":"v","storageClassName":"fast"}}
+{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"v"},"spec":{"csi":{"driver":"d","volumeHandle":"h"},
+ "nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"topology.kubernetes.io/zone","operator":"In","values":["z"]}]}]}}}}
+{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"fast"},"provisioner":"d","volumeBindingMode":"WaitForFirstConsumer",
+ "allowedTopologies":[{"matchLabelExpressions":[{"key":"topology.kubernetes.io/zone","values":["z"]}]}]}
+{"apiVersion":"storage.k8s.io/v1","kind":"CSINode","metadata":{"name":"n"},"spec":{"drivers":[{"name":"d","nodeID":"n","allocatable":{"count":3}}]}}
+{"apiVersion":"storage.k8s.io/v1","kind":"VolumeAttachment","metadata":{"name":"a"},"spec":{"attacher":"d","nodeName":"n","source":{"persistentVolumeName":"v"}}}
+{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","labels":{"topology.kubernetes.io/zone":"z","kubernetes.io/hostname":"n"}},
+ "status":{"allocatable":{"cpu":"2","memory":"4Gi","pods":"10"}}}
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"db-0","namespace":"shop","labels":{"app":"db"}},"spec":{"nodeName":"n",
+ "affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname","labelSelector":{"matchLabels":{"app":"db"}}}]}},
+ "topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchLabels":{"app":"db"}}}],
+ "volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"data"}}],"containers":[{"name":"c","ports":[{"hostPort":80,"containerPort":80}]}]}}
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"waiting","namespace":"shop","labels":{"app":"db"}},"spec":{"nodeSelector":{"topology.kubernetes.io/zone":"z"},"containers":[{"name":"c"}]}}
+`
 
 func decode(t *testing.T, input string) (*disruption.Cluster, disruption.Decoded) {
 	t.Helper()
@@ -95,7 +121,11 @@ func TestDefaultFillsOnlyWhatIsAbsent(t *testing.T) {
 	assert.Nil(t, c.NodePools[0].Spec.Disruption.Budgets, "the argument is not written to")
 }
 
+// Whatever can be decoded can be planned: nothing panics, nothing in one object
+// keeps the others from being judged, and what was taken in is counted.
 func FuzzDecode(f *testing.F) {
+	f.Add([]byte(twoNodeCluster))
+	f.Add([]byte(everyKind))
 	f.Add([]byte(twoNodes))                                                                               // a list
 	f.Add([]byte(`{"kind":"NodePool","metadata":{"name":"p"},"spec":{"disruption":{"budgets":[{}]}}}`))   // an empty budget
 	f.Add([]byte(`{"kind":"NodeClaim","metadata":{"name":"c"},"spec":{"requirements":[{"key":"a"}]}} [`)) // cut short
@@ -110,6 +140,18 @@ func FuzzDecode(f *testing.F) {
 		if have := len(c.NodePools) + len(c.NodeClaims) + len(c.Nodes) + len(c.Pods) + len(c.PodDisruptionBudgets) + len(c.DaemonSets) +
 			len(c.PersistentVolumeClaims) + len(c.PersistentVolumes) + len(c.StorageClasses) + len(c.CSINodes) + len(c.VolumeAttachments) + len(c.Namespaces); taken != have {
 			t.Errorf("%d objects taken, %d counted", have, taken)
+		}
+		c.Now = time.Date(2026, 11, 24, 22, 0, 0, 0, time.UTC)
+		c.Catalog = *disruption.ObservedTypes(c, "")
+		plan, err := disruption.Propose(t.Context(), c, disruption.Options{AllMethods: true, Explain: true, RepairPolicies: repair.AWS()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(plan.Nodes) < len(c.Nodes) || plan.String() == "" {
+			t.Errorf("%d of %d nodes judged", len(plan.Nodes), len(c.Nodes))
+		}
+		if _, err := json.Marshal(plan); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -138,12 +138,7 @@ func (c *Cluster) Scheduling(o Options) (scheduling.Cluster, scheduling.Options)
 }
 
 func (f *fleet) schedulingOptions(o Options, limits *termination.Limits) scheduling.Options {
-	return scheduling.Options{
-		Domain:              o.Domain,
-		WellKnownLabels:     f.cluster.Catalog.WellKnownLabels,
-		ReservationLabel:    o.ReservationLabel,
-		MinValues:           o.MinValues,
-		AllowResourceClaims: o.AllowResourceClaims,
-		Moves:               moves(limits, f.cluster.Now),
-	}
+	s := o.Scheduling
+	s.Domain, s.WellKnownLabels, s.Moves = o.Domain, f.cluster.Catalog.WellKnownLabels, moves(limits, f.cluster.Now)
+	return s
 }

@@ -62,13 +62,13 @@ func (f *findings) endlessDrains() {
 	}
 }
 
-// holder is the first pod of a node that no drain gets rid of by itself.
+// holder is the first pod of a node that no drain gets rid of by itself: it is
+// protected without an end, or its PodDisruptionBudget never lets it go.
 func (f *findings) holder(m *machine) *corev1.Pod {
-	if protected := f.pass.protectedPods(m); len(protected) > 0 {
-		return protected[0]
-	}
+	now := f.pass.fleet.cluster.Now
 	for _, pod := range m.pods {
-		if f.pass.limits.IsFullyBlocked(pod, f.pass.fleet.cluster.Now) {
+		protection := f.pass.fleet.keys.PodProtection(pod, now)
+		if termination.IsActive(pod) && protection.Active() && protection.Until == nil || f.pass.limits.IsFullyBlocked(pod, now) {
 			return pod
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/node-disruption/disruption/repair"
 	"github.com/node-disruption/disruption/termination"
 )
@@ -150,15 +148,4 @@ func (p *Pass) repairNodes() []repair.Node {
 		nodes = append(nodes, n)
 	}
 	return nodes
-}
-
-// protectedPods are the active pods of a node whose do-not-disrupt holds.
-func (p *Pass) protectedPods(m *machine) []*corev1.Pod {
-	var list []*corev1.Pod
-	for _, pod := range m.pods {
-		if termination.IsActive(pod) && p.fleet.keys.PodProtection(pod, p.fleet.cluster.Now).Active() {
-			list = append(list, pod)
-		}
-	}
-	return list
 }

@@ -12,9 +12,10 @@ import (
 type Options struct {
 	// Domain of the labels and annotations; "" is karpenter.sh.
 	Domain string
-	// ReservationLabel is the provider's label for the id of a capacity
-	// reservation, "" if it has none.
-	ReservationLabel string
+	// Scheduling is what the simulation is told beside the facts: reservations,
+	// minValues, default spread constraints, resource claims, unknown volumes. Its
+	// fields Domain, WellKnownLabels and Moves are filled in by the pass.
+	Scheduling scheduling.Options
 	// Consolidation is what the search is told beside the facts: the feature gate
 	// SpotToSpot, guards and their history, bounds, how drift goes about it. Its
 	// fields Scheduling, Stop, ForEach, Batch and Explain are filled in by the pass.
@@ -22,11 +23,6 @@ type Options struct {
 	// BalancedK is the k of Balanced pools by name, 1 to 10; those that are missing
 	// have Karpenter's 2.
 	BalancedK map[string]float64
-	// MinValues says what happens when a pool's minValues can't be met.
-	MinValues scheduling.MinValuesPolicy
-	// AllowResourceClaims lets pods with resource claims (DRA) be placed as if
-	// they had none; by default they keep their node from moving.
-	AllowResourceClaims bool
 
 	// Methods, in the order in which they are asked; nil means [Methods]. The
 	// first that finds a move ends the pass.
@@ -47,6 +43,9 @@ type Options struct {
 	// repair.AWS and repair.AKS for what providers use.
 	RepairPolicies []repair.Policy
 
+	// Remember is how far back [Loop.History] goes; 0 means 24 hours. It should be
+	// the longest window of the guards.
+	Remember time.Duration
 	// NotReached names the pools of which the last pass saw no candidate before it
 	// was interrupted: their nodes come first now. See Plan.NotReached.
 	NotReached []string

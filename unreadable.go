@@ -101,22 +101,16 @@ func (f *fleet) checkPools() {
 	})
 }
 
-// maxUnreadablePods bounds how often a snapshot is compiled anew without a pod.
-const maxUnreadablePods = 100
-
 // compileSnapshot compiles the cluster. Pods that can't be understood are set
-// aside one by one.
+// aside.
 func (f *fleet) compileSnapshot(o Options, limits *termination.Limits) (*scheduling.Snapshot, error) {
 	cluster, options := f.scheduling(), f.schedulingOptions(o, limits)
-	for range maxUnreadablePods {
-		snapshot, err := scheduling.NewSnapshot(cluster, options)
-		bad := badPods(err)
-		if len(bad) == 0 {
-			return snapshot, err
-		}
+	snapshot, err := scheduling.NewSnapshot(cluster, options)
+	if bad := badPods(err); len(bad) > 0 {
 		cluster.Pods = f.setAside(cluster.Pods, bad)
+		return scheduling.NewSnapshot(cluster, options)
 	}
-	return scheduling.NewSnapshot(cluster, options)
+	return snapshot, err
 }
 
 // badPods maps namespace/name of the pods that an error, or any of several, is

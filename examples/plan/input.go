@@ -20,7 +20,7 @@ import (
 type input struct {
 	cluster disruption.Cluster
 	notes   []string // what was assumed or left out
-	errors  []string // objects that could not be read
+	errors  []string // objects that could not be read: file, document, field
 }
 
 // read takes in files ("-" is standard input), YAML or JSON, gzipped or not.
@@ -31,27 +31,26 @@ func read(files []string, stdin io.Reader) (*input, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := in.add(name, data); err != nil {
-			return nil, err
-		}
+		in.add(name, data)
 	}
 	if len(in.cluster.Nodes) == 0 {
-		return nil, fmt.Errorf("%s: no nodes found; wanted is the output of kubectl get nodepools,nodeclaims,nodes,pods,pdb,daemonsets -A -o yaml", strings.Join(files, ", "))
+		in.errors = append(in.errors, strings.Join(files, ", ")+": no nodes found; wanted is the output of kubectl get nodepools,nodeclaims,nodes,pods,pdb,daemonsets -A -o yaml")
+		return nil, errors.New(strings.Join(in.errors, "\n"))
 	}
 	return in, nil
 }
 
-// add takes in one stream of documents.
-func (in *input) add(name string, data []byte) error {
-	stream, err := toJSON(data)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
+// add takes in one stream of documents: what can be read of it.
+func (in *input) add(name string, data []byte) {
+	stream, broken := toJSON(data)
 	decoded, err := in.cluster.Decode(bytes.NewReader(stream))
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
 	for _, e := range decoded.Errors {
+		broken = append(broken, e)
+	}
+	if err != nil {
+		broken = append(broken, err)
+	}
+	for _, e := range broken {
 		in.errors = append(in.errors, name+": "+e.Error())
 	}
 	if len(decoded.Ignored) > 0 {
@@ -61,7 +60,6 @@ func (in *input) add(name string, data []byte) error {
 		}
 		in.notes = append(in.notes, name+": not read, as disruption doesn't depend on them: "+strings.Join(kinds, ", "))
 	}
-	return nil
 }
 
 // assume fills in what a file written by hand leaves out, and says so.
@@ -107,9 +105,10 @@ func content(name string, stdin io.Reader) ([]byte, error) {
 	return io.ReadAll(buffered)
 }
 
-// toJSON turns YAML documents into a stream of JSON documents. JSON passes
-// through: converting it would only cost time.
-func toJSON(data []byte) ([]byte, error) {
+// toJSON turns YAML documents into a stream of JSON documents, and names those
+// that are none; null stands in for them. JSON passes through: converting it would
+// only cost time.
+func toJSON(data []byte) (stream []byte, broken []error) {
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] == '{' {
 		return data, nil
 	}
@@ -118,21 +117,30 @@ func toJSON(data []byte) ([]byte, error) {
 	for i := 0; ; i++ {
 		document, err := documents.Read()
 		if errors.Is(err, io.EOF) {
-			return out.Bytes(), nil
+			return out.Bytes(), broken
 		}
 		if err != nil {
-			return nil, fmt.Errorf("documents[%d]: %w", i, err)
+			return out.Bytes(), append(broken, fmt.Errorf("documents[%d]: %w", i, err))
 		}
-		converted, err := yaml.ToJSON(document)
+		object, err := documentJSON(document)
 		if err != nil {
-			return nil, fmt.Errorf("documents[%d]: not YAML: %s", i, strings.TrimPrefix(err.Error(), "yaml: "))
+			broken = append(broken, fmt.Errorf("documents[%d]: %w", i, err))
 		}
-		if first := bytes.TrimSpace(converted); len(first) > 0 && first[0] != '{' && string(first) != "null" {
-			return nil, fmt.Errorf("documents[%d]: not a Kubernetes object but %.40s", i, first)
-		}
-		out.Write(converted)
+		out.Write(object)
 		out.WriteByte('\n')
 	}
+}
+
+// documentJSON converts one document, to null if it is none.
+func documentJSON(document []byte) ([]byte, error) {
+	converted, err := yaml.ToJSON(document)
+	if err != nil {
+		return []byte("null"), fmt.Errorf("not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if first := bytes.TrimSpace(converted); len(first) > 0 && first[0] != '{' && string(first) != "null" {
+		return []byte("null"), fmt.Errorf("not a Kubernetes object but %.40s", first)
+	}
+	return converted, nil
 }
 
 // readCatalog reads instance types with their prices.
@@ -145,9 +153,9 @@ func readCatalog(name string, stdin io.Reader) (*scheduling.Catalog, error) {
 }
 
 func parseCatalog(name string, data []byte) (*scheduling.Catalog, error) {
-	stream, err := toJSON(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	stream, broken := toJSON(data)
+	if len(broken) > 0 {
+		return nil, fmt.Errorf("%s: %w", name, errors.Join(broken...))
 	}
 	catalog, errs := scheduling.ParseCatalog(stream, scheduling.Options{})
 	if len(errs) > 0 {

@@ -24,6 +24,7 @@ func (s style) heading(text string) string { return s.paint("1", text) }
 func (s style) good(text string) string    { return s.paint("32", text) }
 func (s style) warn(text string) string    { return s.paint("33", text) }
 func (s style) bad(text string) string     { return s.paint("31", text) }
+func (s style) plain(text string) string   { return text }
 func (s style) faint(text string) string   { return s.paint("2", text) }
 
 // grid is rows of cells; the first row is the head. The last column is wrapped to

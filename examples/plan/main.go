@@ -6,7 +6,9 @@
 //	  go run ./examples/plan -f - -instance-types types.json
 //
 // It reads YAML or JSON, one document or many, Lists or single objects, gzipped
-// or not. Exit codes: 0 fine, 2 bad usage or unreadable input.
+// or not. Objects that can't be read are named on standard error with their file,
+// document and field, and what they may be about is left alone; the rest is still
+// planned. Exit codes: 0 fine, 2 bad usage or input that is unreadable or partly so.
 package main
 
 import (
@@ -96,18 +98,31 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = s.plan(ctx, stdin, stdout)
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "plan:", err)
+		for _, line := range strings.Split(err.Error(), "\n") {
+			fmt.Fprintln(stderr, "plan:", line)
+		}
 		return 2
 	}
 	return 0
 }
 
-// plan reads the cluster, asks the library, and prints the answer.
+// plan reads the cluster, asks the library, and prints the answer. Its error may
+// be about single objects only, after the plan for the others.
 func (s *settings) plan(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	in, err := s.read(stdin)
 	if err != nil {
 		return err
 	}
+	if err := s.answer(ctx, in, stdout); err != nil {
+		return err
+	}
+	if len(in.errors) > 0 {
+		return errors.New(strings.Join(in.errors, "\n"))
+	}
+	return nil
+}
+
+func (s *settings) answer(ctx context.Context, in *input, stdout io.Writer) error {
 	pass, err := disruption.Prepare(&in.cluster, disruption.Options{
 		AllMethods:     true,
 		Explain:        s.explain != "",
@@ -152,9 +167,7 @@ func (s *settings) readCluster(stdin io.Reader) (*input, error) {
 		return read(s.files, stdin)
 	}
 	in := &input{}
-	if err := in.add("the sample", sample); err != nil {
-		return nil, err
-	}
+	in.add("the sample", sample)
 	in.notes = append(in.notes, "no -f given: this is the sample cluster, as of "+sampleNow)
 	return in, nil
 }

@@ -79,8 +79,8 @@ func TestOutputForMachines(t *testing.T) {
 
 // The same cluster in any of the forms that people have gives the same plan.
 func TestFormsOfInput(t *testing.T) {
-	asJSON, err := toJSON(sample)
-	require.NoError(t, err)
+	asJSON, broken := toJSON(sample)
+	require.Empty(t, broken)
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)
@@ -128,10 +128,20 @@ metadata: {name: odd, namespace: shop}
 spec: {nodeName: n01-empty, containers: [{name: c, resources: {requests: {cpu: many}}}]}
 `
 	code, stdout, stderr := execute(broken, "-f", "-", "-now", sampleNow)
-	require.Zero(t, code, stderr)
+	assert.Equal(t, 2, code)
+	assert.Regexp(t, `^plan: -: documents\[\d+\]\.spec\.containers\[0\]\.resources\.requests\[cpu\]: Invalid value: "many"`, stderr)
 	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "spec.containers[0].resources.requests[cpu]")
 	assert.NotContains(t, stdout, "delete n01-empty")
 	assert.Contains(t, stdout, "Unreadable")
+}
+
+// A document that is no YAML costs only itself.
+func TestABrokenDocumentDoesNotHideTheOthers(t *testing.T) {
+	code, stdout, stderr := execute(string(sample)+"\n---\nkind: [\n---\nkind: Node\nmetadata: {name: last}\n", "-f", "-", "-now", sampleNow)
+	assert.Equal(t, 2, code)
+	assert.Regexp(t, `^plan: -: documents\[\d+\]: not YAML`, stderr)
+	assert.Contains(t, stdout, "last")
+	assert.Contains(t, stdout, "delete n01-empty")
 }
 
 // Bad usage and unreadable input end with 2 and a message that says where.

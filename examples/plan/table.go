@@ -24,9 +24,9 @@ func writeTable(w io.Writer, s style, in *input, plan *disruption.Plan) {
 	writeSummary(w, s, in, plan)
 	writePools(w, s, plan)
 	writeMoves(w, s, plan)
-	writeMissed(w, s, plan)
+	writeBlocks(w, s, "BEST SAVING MISSED", missed(plan))
 	writeOthers(w, s, plan)
-	writeForceful(w, s, plan)
+	writeBlocks(w, s, "WHATEVER BUDGETS SAY", forceful(plan))
 	writeFindings(w, s, plan)
 }
 
@@ -111,14 +111,14 @@ func writeMoves(w io.Writer, s style, plan *disruption.Plan) {
 		fmt.Fprintln(w, "\n"+s.heading(fmt.Sprintf("THIS PASS  %s removes %s, launches %d, moves %s; saves %s, %s", plan.Method,
 			count(plan.Totals.Removed, "node"), plan.Totals.Launched, count(plan.Totals.Moved, "pod"), perHour(plan.Totals.Savings), perMonth(plan.Totals.Savings))))
 	}
-	for i := range plan.Moves {
-		writeMove(w, s, &plan.Moves[i])
+	for _, b := range moveBlocks(plan.Moves) {
+		b.write(w, s.good)
 	}
 	if len(plan.Outlook) > 0 {
 		fmt.Fprintln(w, "\n"+s.heading("LATER  what the next methods would do on the cluster as it is now"))
 	}
-	for i := range plan.Outlook {
-		writeMove(w, s, &plan.Outlook[i])
+	for _, b := range moveBlocks(plan.Outlook) {
+		b.write(w, s.good)
 	}
 }
 
@@ -129,14 +129,34 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func writeMove(w io.Writer, s style, m *disruption.Move) {
-	paragraph(w, 2, s.good(moveTitle(m)))
-	for i := range m.Replacements {
-		paragraph(w, 6, fmt.Sprintf("new-%d  %s", i, replacement(&m.Replacements[i])))
-	}
-	for _, line := range journeys(m) {
+// block is a line with further ones under it.
+type block struct {
+	Title string
+	Lines []string
+}
+
+func (b block) write(w io.Writer, paint func(string) string) {
+	paragraph(w, 2, paint(b.Title))
+	for _, line := range b.Lines {
 		paragraph(w, 6, line)
 	}
+}
+
+func moveBlock(m *disruption.Move) block {
+	b := block{Title: moveTitle(m)}
+	for i := range m.Replacements {
+		b.Lines = append(b.Lines, fmt.Sprintf("new-%d  %s", i, replacement(&m.Replacements[i])))
+	}
+	b.Lines = append(b.Lines, journeys(m)...)
+	return b
+}
+
+func moveBlocks(moves []disruption.Move) []block {
+	var list []block
+	for i := range moves {
+		list = append(list, moveBlock(&moves[i]))
+	}
+	return list
 }
 
 // moveTitle is what goes, and what that saves.
@@ -186,16 +206,27 @@ func few(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:5], ", "), len(names)-5)
 }
 
-// writeMissed names the best saving that nothing makes.
-func writeMissed(w io.Writer, s style, plan *disruption.Plan) {
+// missed is the best saving that nothing makes, and why.
+func missed(plan *disruption.Plan) []block {
 	m := plan.Missed
 	if m == nil {
+		return nil
+	}
+	b := block{Title: fmt.Sprintf("%s %s would save %s, %s; in its way:", m.Move.Decision, strings.Join(m.Move.Nodes, ", "), perHour(m.Move.Savings), perMonth(m.Move.Savings))}
+	for _, r := range m.Reasons {
+		b.Lines = append(b.Lines, r.String())
+	}
+	return []block{b}
+}
+
+// writeBlocks prints a section, unless it is empty.
+func writeBlocks(w io.Writer, s style, heading string, blocks []block) {
+	if len(blocks) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\n"+s.heading("BEST SAVING MISSED"))
-	paragraph(w, 2, fmt.Sprintf("%s %s would save %s, %s; in its way:", m.Move.Decision, strings.Join(m.Move.Nodes, ", "), perHour(m.Move.Savings), perMonth(m.Move.Savings)))
-	for _, r := range m.Reasons {
-		paragraph(w, 6, fmt.Sprintf("%s: %s", r.Code, r.Message))
+	fmt.Fprintln(w, "\n"+s.heading(heading))
+	for _, b := range blocks {
+		b.write(w, s.plain)
 	}
 }
 
@@ -271,34 +302,31 @@ func everyMethod(code consolidation.Code) bool {
 	return false
 }
 
-func writeForceful(w io.Writer, s style, plan *disruption.Plan) {
-	f := &plan.Forceful
-	if len(f.Expired)+len(f.Expiring)+len(f.Repairs)+len(f.Terminating) == 0 {
-		return
+// forceful is what no budget holds back.
+func forceful(plan *disruption.Plan) []block {
+	var list []block
+	add := func(format string, args ...any) { list = append(list, block{Title: fmt.Sprintf(format, args...)}) }
+	for _, e := range plan.Forceful.Expired {
+		add("expired: %s, since %s", e.Node, instant(e.At))
 	}
-	fmt.Fprintln(w, "\n"+s.heading("WHATEVER BUDGETS SAY"))
-	for _, e := range f.Expired {
-		paragraph(w, 2, fmt.Sprintf("expired: %s, since %s", e.Node, instant(e.At)))
+	for _, e := range plan.Forceful.Expiring {
+		add("expires soon: %s, at %s", e.Node, instant(e.At))
 	}
-	for _, e := range f.Expiring {
-		paragraph(w, 2, fmt.Sprintf("expires soon: %s, at %s", e.Node, instant(e.At)))
+	for _, r := range plan.Forceful.Repairs {
+		add("sick: %s, %s", r.Node, r.Message)
 	}
-	for _, r := range f.Repairs {
-		paragraph(w, 2, fmt.Sprintf("sick: %s, %s", r.Node, r.Message))
-	}
-	for _, t := range f.Terminating {
+	for _, t := range plan.Forceful.Terminating {
 		until := "no deadline"
 		if t.Deadline != nil {
 			until = "deadline " + instant(*t.Deadline)
 		}
-		paragraph(w, 2, fmt.Sprintf("terminating: %s, since %s, %s", t.Node, instant(t.Since), until))
+		add("terminating: %s, since %s, %s", t.Node, instant(t.Since), until)
+		list[len(list)-1].Lines = t.Waiting
 		if t.Problem != "" {
-			paragraph(w, 6, s.bad(t.Problem))
-		}
-		for _, line := range t.Waiting {
-			paragraph(w, 6, line)
+			list[len(list)-1].Lines = []string{t.Problem}
 		}
 	}
+	return list
 }
 
 func writeFindings(w io.Writer, s style, plan *disruption.Plan) {
@@ -306,17 +334,10 @@ func writeFindings(w io.Writer, s style, plan *disruption.Plan) {
 		return
 	}
 	fmt.Fprintln(w, "\n"+s.heading("FINDINGS"))
-	for _, f := range plan.Findings {
-		text := fmt.Sprintf("%s %s: %s", f.Severity, f.Code, f.Message)
-		if f.Fix != "" {
-			text += "; " + f.Fix
-		}
-		switch f.Severity {
-		case budget.SeverityError:
-			text = s.bad(string(f.Severity)) + strings.TrimPrefix(text, string(f.Severity))
-		case budget.SeverityWarning:
-			text = s.warn(string(f.Severity)) + strings.TrimPrefix(text, string(f.Severity))
-		}
-		paragraph(w, 2, text)
+	paint := map[budget.Severity]func(string) string{budget.SeverityError: s.bad, budget.SeverityWarning: s.warn, budget.SeverityInfo: s.plain}
+	for i := range plan.Findings {
+		f := &plan.Findings[i]
+		severity := string(f.Severity)
+		paragraph(w, 2, paint[f.Severity](severity)+strings.TrimPrefix(f.String(), severity))
 	}
 }

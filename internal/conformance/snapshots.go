@@ -97,7 +97,7 @@ func (off offSpot) matches(it *scheduling.InstanceType, o *scheduling.Offering) 
 func (s *snapshot) options() disruption.Options {
 	o := disruption.Options{Consolidation: consolidation.Options{SpotToSpot: s.SpotToSpot}}
 	if s.reserves {
-		o.ReservationLabel = reservationLabel
+		o.Scheduling.ReservationLabel = reservationLabel
 	}
 	return o
 }
