@@ -8,6 +8,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/node-disruption/disruption/scheduling"
 )
 
@@ -47,4 +49,31 @@ type Cluster struct {
 	// InMove names nodes that a running move is about to delete. Neither kind is
 	// a candidate.
 	Nominated, InMove []string
+}
+
+// missing names the entries of the lists that are nil.
+func (c *Cluster) missing() field.ErrorList {
+	var errs field.ErrorList
+	errs = append(errs, nils("nodePools", c.NodePools)...)
+	errs = append(errs, nils("nodeClaims", c.NodeClaims)...)
+	errs = append(errs, nils("nodes", c.Nodes)...)
+	errs = append(errs, nils("pods", c.Pods)...)
+	errs = append(errs, nils("podDisruptionBudgets", c.PodDisruptionBudgets)...)
+	errs = append(errs, nils("daemonSets", c.DaemonSets)...)
+	errs = append(errs, nils("persistentVolumeClaims", c.PersistentVolumeClaims)...)
+	errs = append(errs, nils("persistentVolumes", c.PersistentVolumes)...)
+	errs = append(errs, nils("storageClasses", c.StorageClasses)...)
+	errs = append(errs, nils("csiNodes", c.CSINodes)...)
+	errs = append(errs, nils("volumeAttachments", c.VolumeAttachments)...)
+	return append(errs, nils("namespaces", c.Namespaces)...)
+}
+
+func nils[T any](name string, objects []*T) field.ErrorList {
+	var errs field.ErrorList
+	for i, object := range objects {
+		if object == nil {
+			errs = append(errs, field.Required(field.NewPath(name).Index(i), "is nil"))
+		}
+	}
+	return errs
 }

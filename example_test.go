@@ -147,3 +147,22 @@ func ExampleDefault() {
 	// Output:
 	// WhenEmptyOrUnderutilized 0s 10% 720h0m0s
 }
+
+// The plan as text, for a golden file or a log.
+func ExamplePlan_String() {
+	plan, err := disruption.Propose(context.Background(), exampleCluster(), disruption.Options{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(plan)
+	// Output:
+	// Single at 2026-11-24T22:00:00Z: 1 of 2 nodes go, 0 come, 1 pods move, saves 0.1000 of 0.2000 an hour
+	// delete node-a by Single saves 0.1000 an hour for a disruption of 2
+	//   shop/web: node-a -> node-b
+	// node node-b stays: PodDoNotDisrupt: pod shop/report has annotation karpenter.sh/do-not-disrupt (Single)
+	// pool general: Drifted: 1 of 2 nodes may be disrupted: budgets[0] (1)
+	// pool general: Empty: 1 of 2 nodes may be disrupted: budgets[0] (1)
+	// pool general: Underutilized: 1 of 2 nodes may be disrupted: budgets[0] (1)
+	// info eager-consolidation: node pool general consolidates after 30s and runs 1 pods of jobs: every one that ends may move the others; raise consolidateAfter, or give jobs a pool of their own
+	// info pool-without-limits: node pool general has no limits: a mistake in a workload may open nodes without end; set spec.limits
+}

@@ -126,6 +126,9 @@ func moves(limits *termination.Limits, now time.Time) func(*corev1.Pod) bool {
 // Snapshot compiles the cluster for what-if questions, the way [Prepare] does.
 // The cluster must not change while the snapshot is in use.
 func (c *Cluster) Snapshot(o Options) (*scheduling.Snapshot, error) {
+	if errs := c.missing(); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
 	f := newFleet(c, o.Domain)
 	return f.compileSnapshot(o, f.compileLimits())
 }

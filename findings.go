@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/node-disruption/disruption/annotations"
 	"github.com/node-disruption/disruption/budget"
@@ -42,6 +43,7 @@ const (
 	FindingSingleReplica   = "single-replica-pdb"
 	FindingPreferencesHold = "preferences-hold-nodes"
 	FindingUnmanagedOnly   = "no-node-pools"
+	FindingUnknownVolumes  = "unknown-volumes"
 )
 
 // findings collects.
@@ -62,6 +64,7 @@ func (p *Pass) reportFindings(plan *Plan) {
 	f.disruptionBudgets()
 	f.markers()
 	f.preferences()
+	f.volumes(plan)
 	rank := func(s budget.Severity) int {
 		return slices.Index([]budget.Severity{budget.SeverityError, budget.SeverityWarning, budget.SeverityInfo}, s)
 	}
@@ -122,12 +125,17 @@ func (f *findings) pools() {
 	}
 }
 
+// policy holds spec.disruption against what the API admits.
 func (f *findings) policy(pool *NodePool, objects []string) {
 	switch policy := pool.Spec.Disruption.ConsolidationPolicy; policy {
 	case "", consolidation.WhenEmpty, consolidation.WhenEmptyOrUnderutilized, consolidation.Balanced:
 	default:
 		f.add(budget.SeverityError, FindingPoolRefused, objects, "use WhenEmpty, WhenEmptyOrUnderutilized or Balanced",
 			"node pool %s has the consolidationPolicy %q, which the API refuses; it counts as WhenEmptyOrUnderutilized", pool.Name, policy)
+	}
+	if after := pool.Spec.Disruption.consolidateAfter(); after != nil && (*after < 0 || *after%time.Second != 0) {
+		f.add(budget.SeverityError, FindingPoolRefused, objects, "use whole hours, minutes and seconds, or Never",
+			"node pool %s has the consolidateAfter %s, which the API refuses", pool.Name, *after)
 	}
 }
 

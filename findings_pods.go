@@ -3,6 +3,7 @@ package disruption
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/node-disruption/disruption/budget"
+	"github.com/node-disruption/disruption/scheduling"
 	"github.com/node-disruption/disruption/termination"
 )
 
@@ -175,4 +177,23 @@ func preference(pod *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// volumes: pods that a move puts elsewhere although what their volumes need is
+// not known.
+func (f *findings) volumes(plan *Plan) {
+	pods := map[string]bool{}
+	for _, moves := range [][]Move{plan.Moves, plan.Outlook} {
+		for i := range moves {
+			for j := range moves[i].Placements {
+				if at := &moves[i].Placements[j]; at.VolumesUnknown && at.Origin == scheduling.FromRemoved {
+					pods[podObject(at.Pod)] = true
+				}
+			}
+		}
+	}
+	if len(pods) > 0 {
+		f.add(budget.SeverityWarning, FindingUnknownVolumes, slices.Sorted(maps.Keys(pods)), "add claims, volumes and storage classes to the input, or refuse such pods by Options.Scheduling.RefuseUnknownVolumes",
+			"%d pods are moved whose persistent volume claims, volumes or storage classes are missing; like Karpenter, the plan takes them for pods without volumes", len(pods))
+	}
 }

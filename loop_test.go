@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/node-disruption/disruption"
+	"github.com/node-disruption/disruption/budget"
 	"github.com/node-disruption/disruption/consolidation"
 )
 
@@ -172,6 +173,67 @@ func TestLoopLeavesAConsolidatedClusterAloneUntilItChanges(t *testing.T) {
 	assert.Equal(t, c.Now, asked(l, 8).Consolidated.At)
 	c.Now = c.Now.Add(disruption.ConsolidatedFor)
 	assert.Equal(t, c.Now, asked(l, 7).Consolidated.At, "after five minutes all the same")
+}
+
+// Time alone can open a budget, so a cluster that only a budget holds back is
+// looked at again at every step.
+func TestLoopLooksAgainWhereOnlyABudgetBinds(t *testing.T) {
+	c := *generated(12, false)
+	pool := *c.NodePools[0]
+	pool.Spec.Disruption.Budgets = []budget.Budget{{Nodes: "0"}}
+	c.NodePools = []*disruption.NodePool{&pool}
+	next, actions, err := disruption.Loop{}.Step(context.Background(), &c, 7, disruption.Options{})
+	require.NoError(t, err)
+	assert.Empty(t, actions)
+	assert.Nil(t, next.Consolidated)
+}
+
+func TestLoopGivesUpWhatTheHostCouldNotDo(t *testing.T) {
+	h := replacing(t)
+	h.loop = h.loop.Failed(h.loop.InFlight[0].ID, "no capacity in any zone").Failed(99, "another")
+	gone := h.step()[0]
+	assert.Equal(t, disruption.Untaint, gone.Verb)
+	assert.Equal(t, consolidation.Reason{Code: disruption.CodeFailed, Message: "no capacity in any zone"}, gone.Reasons[0])
+	assert.Empty(t, h.loop.InFlight)
+}
+
+func TestLoopIgnoresNewsOfCommandsThatAreGone(t *testing.T) {
+	h := replacing(t)
+	assert.Equal(t, h.loop, h.loop.Launched(99, 0, "x"))
+	assert.Equal(t, h.loop, h.loop.Launched(h.loop.InFlight[0].ID, 5, "x"))
+	assert.Equal(t, h.loop, h.loop.Launched(h.loop.InFlight[0].ID, -1, "x"))
+}
+
+func TestLoopForgetsAPendingDecisionWithoutCommands(t *testing.T) {
+	h := newHost(t)
+	h.loop.Pending = &disruption.Pending{Since: h.cluster.Now}
+	h.step()
+	assert.NotEmpty(t, h.loop.Pending.Commands, "it decides anew")
+}
+
+// What the loop did is what its guards remember, across restarts, for as long as
+// they are told to.
+func TestLoopRemembersForItsGuards(t *testing.T) {
+	h := newHost(t)
+	h.options.Consolidation.DeleteOnly = true
+	h.options.Consolidation.Guards = []consolidation.Guard{consolidation.PoolCooldown{Window: time.Hour}}
+	first := h.step()[0]
+	h.later(disruption.ValidationDelay)
+	h.step()
+	require.Len(t, h.loop.History.Moves, 1)
+	past := h.loop.History.Moves[0]
+	assert.Equal(t, h.cluster.Now, past.At)
+	assert.Len(t, past.Nodes, len(first.Nodes))
+	assert.NotEmpty(t, past.Nodes[0].Owners)
+
+	h.later(59 * time.Minute)
+	assert.Empty(t, h.step(), "the pool rests")
+	h.later(2 * time.Minute)
+	assert.Equal(t, []disruption.Verb{disruption.Wait}, verbs(h.step()), "and is looked at again")
+
+	h.options.Remember = 30 * time.Minute
+	h.step()
+	assert.Empty(t, h.loop.History.Moves)
 }
 
 func TestCommandTimeoutGrowsWithTheQueue(t *testing.T) {

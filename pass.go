@@ -38,8 +38,11 @@ type poolBudget struct {
 // Prepare compiles the cluster. Single objects that can't be understood are set
 // aside: what they may be about isn't disrupted, and [Plan.Findings] names them.
 // The error, an aggregate of field.Errors, is left for what concerns everything:
-// two nodes or two pools of one name.
+// two nodes or two pools of one name, a nil in a list.
 func Prepare(c *Cluster, o Options) (*Pass, error) {
+	if errs := c.missing(); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
 	p := &Pass{options: o, fleet: newFleet(c, o.Domain)}
 	p.limits = p.fleet.compileLimits()
 	var err error
