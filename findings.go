@@ -162,7 +162,7 @@ func (f *findings) markers() {
 			continue
 		}
 		for _, found := range reader.Pod(pod, f.pass.fleet.cluster.Now).Findings {
-			s := subject{"Pod", pod.Namespace, ownerName(pod), string(found.Code), found.String()}
+			s := subject{"Pod", pod.Namespace, ownerName(pod), string(found.Code), marker(found)}
 			if object := "Pod/" + pod.Namespace + "/" + pod.Name; counted[s] == 0 || object < objects[s] {
 				objects[s] = object
 			}
@@ -171,7 +171,7 @@ func (f *findings) markers() {
 	}
 	for _, node := range f.pass.fleet.cluster.Nodes {
 		for _, found := range reader.Node(node).Findings {
-			s := subject{"Node", "", node.Name, string(found.Code), found.String()}
+			s := subject{"Node", "", node.Name, string(found.Code), marker(found)}
 			counted[s]++
 			objects[s] = "Node/" + node.Name
 		}
@@ -184,3 +184,5 @@ func (f *findings) markers() {
 		f.add(budget.SeverityWarning, s.code, []string{objects[s]}, "", "%s: %s", where, s.message)
 	}
 }
+
+func marker(f annotations.Finding) string { return fmt.Sprintf("%s=%q: %s", f.Key, f.Value, f.Message) }

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,11 +46,12 @@ func TestImpuritiesAreFound(t *testing.T) {
 import ("time"; "os"; "math/rand"; "log/slog")
 var cache = map[string]int{}
 var counter int
-func f() { go f(); cache["x"] = 1; counter++; _ = time.Now(); os.Exit(rand.Int()); slog.Info("") }`
+var seen = map[string]bool{}
+func f() { go f(); cache["x"] = 1; counter++; delete(seen, "x"); _ = time.Now(); os.Exit(rand.Int()); slog.Info("") }`
 	path := filepath.Join(t.TempDir(), "p.go")
 	require.NoError(t, writeFile(path, src))
 	found := strings.Join(impurities(t, path), "\n")
-	for _, want := range []string{"import os", "import math/rand", "import log/slog", "go statement", "time.Now", "writes the global cache", "writes the global counter"} {
+	for _, want := range []string{"import os", "import math/rand", "import log/slog", "go statement", "time.Now", "writes the global cache", "writes the global counter", "writes the global seen"} {
 		assert.Contains(t, found, want)
 	}
 }
@@ -118,6 +120,10 @@ func impurities(t *testing.T, path string) []string {
 					}
 				}
 			}
+		case *ast.CallExpr:
+			if fn, ok := n.Fun.(*ast.Ident); ok && slices.Contains([]string{"delete", "clear", "copy"}, fn.Name) && globals[root(n.Args[0])] {
+				report("writes the global %s", root(n.Args[0]))
+			}
 		case *ast.IncDecStmt:
 			if name := root(n.X); globals[name] {
 				report("writes the global %s", name)
@@ -166,6 +172,8 @@ func root(e ast.Expr) string {
 	case *ast.SelectorExpr:
 		return root(e.X)
 	case *ast.IndexExpr:
+		return root(e.X)
+	case *ast.SliceExpr:
 		return root(e.X)
 	case *ast.StarExpr:
 		return root(e.X)

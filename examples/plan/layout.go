@@ -31,8 +31,13 @@ func (s style) faint(text string) string   { return s.paint("2", text) }
 // what the page leaves, the others are cut at most columns.
 type grid [][]string
 
-// most is how wide a column but the last may be.
-const most = 30
+const (
+	// most is how wide a column but the last may be.
+	most = 30
+	// least is how wide the last column must be, or else it stands on lines of its
+	// own.
+	least = 40
+)
 
 // write prints the grid, indented.
 func (g grid) write(w io.Writer, s style, indent int) {
@@ -40,30 +45,32 @@ func (g grid) write(w io.Writer, s style, indent int) {
 		return
 	}
 	widths := g.widths()
-	left := width - indent
-	for _, n := range widths[:len(widths)-1] {
-		left -= n + 2
+	last := len(widths) - 1
+	lead := indent
+	for _, n := range widths[:last] {
+		lead += n + 2
 	}
 	for i, row := range g {
-		lines := wrap(row[len(row)-1], max(left, 24))
-		for j, line := range lines {
-			var b strings.Builder
-			b.WriteString(strings.Repeat(" ", indent))
-			for c, n := range widths[:len(widths)-1] {
-				cell := ""
-				if j == 0 {
-					cell = cut(row[c], n)
-				}
-				b.WriteString(pad(cell, n) + "  ")
-			}
-			b.WriteString(line)
-			text := strings.TrimRight(b.String(), " ")
-			if i == 0 {
-				text = s.faint(text)
-			}
-			fmt.Fprintln(w, text)
+		var b strings.Builder
+		b.WriteString(strings.Repeat(" ", indent))
+		for c, n := range widths[:last] {
+			b.WriteString(pad(cut(row[c], n), n) + "  ")
 		}
+		text := hang(b.String(), row[last], lead)
+		if i > 0 && width-lead < least {
+			text = strings.TrimRight(b.String(), " ") + "\n" + hang(strings.Repeat(" ", indent+4), row[last], indent+4)
+		}
+		if i == 0 {
+			text = s.faint(text)
+		}
+		fmt.Fprintln(w, text)
 	}
+}
+
+// hang wraps text after a lead; its further lines stand under the first.
+func hang(lead, text string, indent int) string {
+	lines := wrap(text, max(width-indent, least/2))
+	return strings.TrimRight(lead+strings.Join(lines, "\n"+strings.Repeat(" ", indent)), " ")
 }
 
 func (g grid) widths() []int {
