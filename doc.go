@@ -21,6 +21,9 @@
 // [Pass.Planner] judges any set of nodes, [Pass.Snapshot] answers what-if
 // questions, [Pass.Validate] judges an older move again.
 //
+// [Compare] tells two plans apart: the same cluster under another policy, or on
+// another day.
+//
 // [Loop] is what a controller has to remember from pass to pass, as data.
 //
 // # The map

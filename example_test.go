@@ -159,10 +159,34 @@ func ExamplePlan_String() {
 	// Single at 2026-11-24T22:00:00Z: 1 of 2 nodes go, 0 come, 1 pods move, saves 0.1000 of 0.2000 an hour
 	// delete node-a by Single saves 0.1000 an hour for a disruption of 2
 	//   shop/web: node-a -> node-b
-	// node node-b stays: PodDoNotDisrupt: pod shop/report has annotation karpenter.sh/do-not-disrupt (Single)
+	// node node-b: PodDoNotDisrupt: pod shop/report has annotation karpenter.sh/do-not-disrupt
 	// pool general: Drifted: 1 of 2 nodes may be disrupted: budgets[0] (1)
 	// pool general: Empty: 1 of 2 nodes may be disrupted: budgets[0] (1)
 	// pool general: Underutilized: 1 of 2 nodes may be disrupted: budgets[0] (1)
 	// info eager-consolidation: node pool general consolidates after 30s and runs 1 pods of jobs: every one that ends may move the others; raise consolidateAfter, or give jobs a pool of their own
 	// info pool-without-limits: node pool general has no limits: a mistake in a workload may open nodes without end; set spec.limits
+}
+
+// What would change if the pool were consolidated only where nodes are empty?
+func ExampleCompare() {
+	ctx, cluster := context.Background(), exampleCluster()
+	before, err := disruption.Propose(ctx, cluster, disruption.Options{})
+	if err != nil {
+		panic(err)
+	}
+	pool := *cluster.NodePools[0]
+	pool.Spec.Disruption.ConsolidationPolicy = consolidation.WhenEmpty
+	cluster.NodePools = []*disruption.NodePool{&pool}
+	after, err := disruption.Propose(ctx, cluster, disruption.Options{})
+	if err != nil {
+		panic(err)
+	}
+	c := disruption.Compare(before, after)
+	fmt.Printf("saves $%.2f/h → $%.2f/h\n", c.Before.Savings, c.After.Savings)
+	for _, node := range c.Nodes {
+		fmt.Println(node)
+	}
+	// Output:
+	// saves $0.10/h → $0.00/h
+	// node-a: goes by Single → WhenEmptyOnly: node pool general is consolidated only where nodes are empty, and this one is not
 }

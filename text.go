@@ -22,8 +22,8 @@ func (p *Plan) String() string {
 		fmt.Fprintf(b, "later %s\n", &p.Outlook[i])
 	}
 	for i := range p.Nodes {
-		if line := p.Nodes[i].stays(); line != "" {
-			fmt.Fprintln(b, line)
+		if n := &p.Nodes[i]; n.MovedBy == "" {
+			fmt.Fprintf(b, "node %s: %s\n", n.Name, n.Fate())
 		}
 	}
 	for i := range p.Pools {
@@ -70,23 +70,6 @@ func replacementText(r *consolidation.Replacement) string {
 		text += fmt.Sprintf(": %s at %.4f an hour, the first of %d types", r.InstanceTypes[0].Name, r.Price, n)
 	}
 	return text
-}
-
-// stays is the line of a node that no move takes, "" for the others.
-func (n *NodeReport) stays() string {
-	if n.MovedBy != "" {
-		return ""
-	}
-	for _, v := range n.Verdicts {
-		if v.Would {
-			return fmt.Sprintf("node %s stays: %s would take it", n.Name, v.Method)
-		}
-	}
-	reason, method, ok := n.First()
-	if !ok {
-		return "node " + n.Name + " stays: no method was asked"
-	}
-	return fmt.Sprintf("node %s stays: %s (%s)", n.Name, reason, method)
 }
 
 func (f *Forceful) write(b *strings.Builder) {

@@ -53,6 +53,7 @@ type settings struct {
 	now           string
 	output        string
 	explain       string
+	whatIf        string
 	spotToSpot    bool
 	color         string
 }
@@ -69,10 +70,11 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	flags.StringVar(&s.now, "now", "", "the `time` of the pass, RFC3339; by default the clock's, or the sample's")
 	flags.StringVar(&s.output, "o", "table", "table, json or html")
 	flags.StringVar(&s.explain, "explain", "", "tell everything about one `node`")
+	flags.StringVar(&s.whatIf, "what-if", "", "tell what would change if the objects of this `file` were in the place of those of the same kind and name")
 	flags.BoolVar(&s.spotToSpot, "spot-to-spot", false, "allow spot nodes to be replaced by cheaper spot nodes")
 	flags.StringVar(&s.color, "color", "auto", "auto, always or never")
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: plan [-f FILE]... [-instance-types FILE] [-now TIME] [-o table|json|html] [-explain NODE]")
+		fmt.Fprintln(stderr, "usage: plan [-f FILE]... [-instance-types FILE] [-now TIME] [-o table|json|html] [-explain NODE | -what-if FILE]")
 		flags.PrintDefaults()
 	}
 	if err := flags.Parse(args); err != nil {
@@ -83,6 +85,8 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 		return nil, fmt.Errorf("unexpected argument %q: files are given with -f", flags.Arg(0))
 	case s.output != "table" && s.output != "json" && s.output != "html":
 		return nil, fmt.Errorf("-o %q: want table, json or html", s.output)
+	case s.whatIf != "" && (s.explain != "" || s.output == "html"):
+		return nil, errors.New("-what-if is for itself, and prints a table or json")
 	case s.color != "auto" && s.color != "always" && s.color != "never":
 		return nil, fmt.Errorf("-color %q: want auto, always or never", s.color)
 	}
@@ -113,7 +117,12 @@ func (s *settings) plan(ctx context.Context, stdin io.Reader, stdout io.Writer) 
 	if err != nil {
 		return err
 	}
-	if err := s.answer(ctx, in, stdout); err != nil {
+	if s.whatIf != "" {
+		err = s.compare(ctx, in, stdin, stdout)
+	} else {
+		err = s.answer(ctx, in, stdout)
+	}
+	if err != nil {
 		return err
 	}
 	if len(in.errors) > 0 {
@@ -122,14 +131,9 @@ func (s *settings) plan(ctx context.Context, stdin io.Reader, stdout io.Writer) 
 	return nil
 }
 
+// answer prints the plan, or all about one node.
 func (s *settings) answer(ctx context.Context, in *input, stdout io.Writer) error {
-	pass, err := disruption.Prepare(&in.cluster, disruption.Options{
-		AllMethods:     true,
-		Explain:        s.explain != "",
-		Consolidation:  consolidation.Options{SpotToSpot: s.spotToSpot},
-		RepairPolicies: repair.AWS(),
-		Workers:        runtime.GOMAXPROCS(0),
-	})
+	pass, err := disruption.Prepare(&in.cluster, s.options())
 	if err != nil {
 		return err
 	}
@@ -144,6 +148,20 @@ func (s *settings) answer(ctx context.Context, in *input, stdout io.Writer) erro
 	}
 	writeTable(stdout, s.style(stdout), in, plan)
 	return nil
+}
+
+func (s *settings) options() disruption.Options {
+	return disruption.Options{
+		AllMethods:     true,
+		Explain:        s.explain != "",
+		Consolidation:  consolidation.Options{SpotToSpot: s.spotToSpot},
+		RepairPolicies: repair.AWS(),
+		Workers:        runtime.GOMAXPROCS(0),
+	}
+}
+
+func (s *settings) propose(ctx context.Context, in *input) (*disruption.Plan, error) {
+	return disruption.Propose(ctx, &in.cluster, s.options())
 }
 
 // read takes in the files, or the sample if there are none.
@@ -204,10 +222,10 @@ func (s *settings) instant() (time.Time, error) {
 	return now, nil
 }
 
-func writeJSON(w io.Writer, plan *disruption.Plan) error {
+func writeJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(plan)
+	return encoder.Encode(v)
 }
 
 // style decides about colours: only a person's terminal gets any.

@@ -60,6 +60,22 @@ func TestExplainTellsEverythingAboutOneNode(t *testing.T) {
 	golden(t, "explain.txt", stdout)
 }
 
+// An edit of a NodePool is tried on the cluster before anybody applies it.
+func TestWhatIfTellsWhatAnEditWouldChange(t *testing.T) {
+	code, stdout, stderr := execute("", "-what-if", filepath.Join("testdata", "edit.yaml"))
+	require.Zero(t, code, stderr)
+	golden(t, "what-if.txt", stdout)
+	code, stdout, _ = execute("", "-what-if", filepath.Join("testdata", "edit.yaml"), "-o", "json")
+	require.Zero(t, code)
+	var c struct{ Nodes []struct{ Node string } }
+	require.NoError(t, json.Unmarshal([]byte(stdout), &c))
+	assert.NotEmpty(t, c.Nodes)
+
+	code, _, stderr = execute("kind: [", "-what-if", "-")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "-: documents[0]: not YAML")
+}
+
 func TestOutputForMachines(t *testing.T) {
 	code, stdout, stderr := execute("", "-o", "json")
 	require.Zero(t, code, stderr)
@@ -156,6 +172,8 @@ func TestBadUsage(t *testing.T) {
 		"an argument":                {"", []string{"dump.yaml"}, "files are given with -f"},
 		"an output that isn't known": {"", []string{"-o", "xml"}, "want table, json or html"},
 		"a time that isn't one":      {"", []string{"-now", "noon"}, `-now "noon"`},
+		"two questions at once":      {"", []string{"-what-if", "a.yaml", "-explain", "n01-empty"}, "-what-if is for itself"},
+		"an edit that isn't there":   {"", []string{"-what-if", "nowhere.yaml"}, "nowhere.yaml"},
 		"a node that isn't there":    {"", []string{"-explain", "n99"}, `no such node; there are n01-empty`},
 		"broken YAML":                {"kind: Node\nmetadata: [", []string{"-f", "-"}, "-: documents[0]: not YAML"},
 		"YAML that is no object":     {"just words", []string{"-f", "-"}, "-: documents[0]: not a Kubernetes object"},

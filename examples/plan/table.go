@@ -27,7 +27,7 @@ func writeTable(w io.Writer, s style, in *input, plan *disruption.Plan) {
 	writeBlocks(w, s, "BEST SAVING MISSED", missed(plan))
 	writeOthers(w, s, plan)
 	writeBlocks(w, s, "WHATEVER BUDGETS SAY", forceful(plan))
-	writeFindings(w, s, plan)
+	writeFindings(w, s, "FINDINGS", plan.Findings)
 }
 
 func writeSummary(w io.Writer, s style, in *input, plan *disruption.Plan) {
@@ -267,10 +267,8 @@ func price(p float64) string {
 
 // why is the first reason, or when the node's turn would come.
 func why(n *disruption.NodeReport) string {
-	for _, v := range n.Verdicts {
-		if v.Would {
-			return fmt.Sprintf("later: %s would take it", v.Method)
-		}
+	if fate := n.Fate(); fate.Later {
+		return fmt.Sprintf("later: %s would take it", fate.Method)
 	}
 	reason, method, ok := n.First()
 	if !ok {
@@ -329,14 +327,14 @@ func forceful(plan *disruption.Plan) []block {
 	return list
 }
 
-func writeFindings(w io.Writer, s style, plan *disruption.Plan) {
-	if len(plan.Findings) == 0 {
+func writeFindings(w io.Writer, s style, heading string, list []disruption.Finding) {
+	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\n"+s.heading("FINDINGS"))
+	fmt.Fprintln(w, "\n"+s.heading(heading))
 	paint := map[budget.Severity]func(string) string{budget.SeverityError: s.bad, budget.SeverityWarning: s.warn, budget.SeverityInfo: s.plain}
-	for i := range plan.Findings {
-		f := &plan.Findings[i]
+	for i := range list {
+		f := &list[i]
 		severity := string(f.Severity)
 		paragraph(w, 2, paint[f.Severity](severity)+strings.TrimPrefix(f.String(), severity))
 	}
