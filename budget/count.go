@@ -42,16 +42,16 @@ const (
 
 // Charge is a node that consumes the budget, or is left out of the count.
 type Charge struct {
-	Node   string
-	Cause  Cause
-	Reason Reason // of a disruption, if known
+	Node   string `json:"node"`
+	Cause  Cause  `json:"cause"`
+	Reason Reason `json:"reason,omitempty"` // of a disruption, if known
 }
 
 // Tally is the result of counting, by name.
 type Tally struct {
-	Total    int
-	Charged  []Charge // nodes that consume the budget, by name
-	Excluded []Charge // nodes that are not part of Total, by name
+	Total    int      `json:"total"`
+	Charged  []Charge `json:"charged,omitempty"`  // nodes that consume the budget, by name
+	Excluded []Charge `json:"excluded,omitempty"` // nodes that are not part of Total, by name
 }
 
 // Accounting says which nodes are charged to which reason. The zero value is

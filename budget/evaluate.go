@@ -11,35 +11,35 @@ import (
 type Usage struct {
 	// Total is what percentages are taken of: the pool's nodes that are managed
 	// and initialised, and whose instance isn't terminating.
-	Total int
+	Total int `json:"total"`
 	// Consuming is how many of these are being disrupted, or not ready.
-	Consuming int
+	Consuming int `json:"consuming"`
 }
 
 // Verdict is how many nodes may be disrupted for a reason at an instant.
 type Verdict struct {
-	Reason Reason
+	Reason Reason `json:"reason"`
 	// Limit is the most nodes that may be in disruption at once; it is
 	// [Unlimited] if no budget applies, and 0 if any budget can't be read.
-	Limit int
+	Limit int `json:"limit"`
 	// OwnLimit is what the budgets for this reason say by themselves: the same
 	// as Limit unless a budget for other reasons can't be read.
-	OwnLimit int
+	OwnLimit int `json:"ownLimit"`
 	// Usage is what the verdict was asked for.
-	Usage Usage
+	Usage Usage `json:"usage"`
 	// Allowed is how many more nodes may be disrupted now: Limit less those that
 	// consume it already, and never below zero.
-	Allowed int
+	Allowed int `json:"allowed"`
 	// Binding is the index of the budget that sets Limit, the first if several
 	// do; -1 if none limits anything.
-	Binding int
+	Binding int `json:"binding"`
 	// NextChange is when Limit changes next if the pool stays as it is; nil if
 	// it doesn't within five years.
-	NextChange *time.Time
+	NextChange *time.Time `json:"nextChange,omitempty"`
 	// Budgets holds the state of each budget, in the order of the list.
-	Budgets []Status
+	Budgets []Status `json:"budgets,omitempty"`
 	// Errors are the budgets that can't be read at this instant.
-	Errors field.ErrorList
+	Errors field.ErrorList `json:"-"` // in JSON each is with its budget
 }
 
 // State says whether a budget is active. Its text is API.
@@ -57,15 +57,15 @@ const (
 // Status is what one budget has to say at an instant.
 type Status struct {
 	// Budget is the budget in words, as [Budget.String] has it.
-	Budget string
+	Budget string `json:"budget"`
 	// Applies is whether the budget is about the reason that was asked for.
-	Applies bool
+	Applies bool `json:"applies"`
 	// State is whether its window is open.
-	State State
+	State State `json:"state"`
 	// Limit is [Unlimited] while the budget is inactive.
-	Limit int
+	Limit int `json:"limit"`
 	// Err is why the budget can't be read, nil if it can.
-	Err *field.Error
+	Err *field.Error `json:"-"` // in JSON its text, as "error"
 }
 
 // horizonYears is how far ahead we look for changes.

@@ -10,12 +10,13 @@ import (
 // Interval is a stretch of time, [From, To), through which the answer for one
 // reason stays the same.
 type Interval struct {
-	From, To time.Time
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
 	// Limit, Allowed and Binding are those of [Verdict] at From, but for a limit
 	// below zero, which is zero here.
-	Limit   int
-	Allowed int
-	Binding int
+	Limit   int `json:"limit"`
+	Allowed int `json:"allowed"`
+	Binding int `json:"binding"`
 }
 
 // Forecast yields what [Set.Evaluate] will answer for reason from one instant

@@ -71,20 +71,20 @@ const (
 
 // Finding is one thing that is wrong, or likely to be, with a list of budgets.
 type Finding struct {
-	Code     LintCode
-	Severity Severity
+	Code     LintCode `json:"code"`
+	Severity Severity `json:"severity"`
 	// Budgets are the indexes of those involved; none if it is about the list.
-	Budgets []int
+	Budgets []int `json:"budgets,omitempty"`
 	// Reasons that the finding is about, in the order of [Reasons]; nil if it has
 	// nothing to do with reasons.
-	Reasons []Reason
+	Reasons []Reason `json:"reasons,omitempty"`
 	// Message says what happens, for a human.
-	Message string
+	Message string `json:"message"`
 	// Fix says what to do about it.
-	Fix string
+	Fix string `json:"fix,omitempty"`
 	// Instead is a list of budgets that most likely says what was meant, to take
 	// the place of the whole list. It is nil if there's no safe proposal.
-	Instead []Budget
+	Instead []Budget `json:"instead,omitempty"`
 }
 
 // LintOptions is what is known beside the budgets. The zero value knows

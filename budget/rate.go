@@ -75,17 +75,17 @@ func Memory(rates []Rate) time.Duration {
 // RateVerdict is how many disruptions may begin at an instant.
 type RateVerdict struct {
 	// Allowed is [Unlimited] if no rate is about the reason.
-	Allowed int
+	Allowed int `json:"allowed"`
 	// Binding is the index of the rate that allows least; -1 if none limits.
-	Binding int
+	Binding int `json:"binding"`
 	// Code is [Unbounded], [Available], [UsedUp] (Nodes in Period have begun),
 	// [TooSoon], [Closed] (Nodes is 0) or [Unreadable] (the rate is invalid).
-	Code Code
+	Code Code `json:"code"`
 	// Next is the first instant at which one may begin if none does until then:
 	// the instant asked about if that is now, nil if that never comes.
-	Next *time.Time
+	Next *time.Time `json:"next,omitempty"`
 	// Counted are the starts that keep the binding rate down.
-	Counted []Start
+	Counted []Start `json:"counted,omitempty"`
 }
 
 // TooSoon is the code of a rate whose MinInterval hasn't passed yet.

@@ -10,17 +10,17 @@ import (
 // Report is the state of a pool's budgets at an instant: what a status, a
 // dashboard or an incident channel would show.
 type Report struct {
-	At       time.Time
-	Total    int      // nodes that percentages are taken of
-	Excluded []Charge // nodes that are not part of Total, and why
-	Reasons  []ReasonReport
+	At       time.Time      `json:"at"`
+	Total    int            `json:"total"`              // nodes that percentages are taken of
+	Excluded []Charge       `json:"excluded,omitempty"` // nodes that are not part of Total, and why
+	Reasons  []ReasonReport `json:"reasons,omitempty"`
 }
 
 // ReasonReport is the part of a report about one reason.
 type ReasonReport struct {
 	Verdict
 	// Used are the nodes that consume the limit, by name.
-	Used []Charge
+	Used []Charge `json:"used,omitempty"`
 }
 
 // Report evaluates all reasons at now.

@@ -29,8 +29,8 @@ func (s Scope) Key(labels map[string]string) string {
 
 // GroupVerdict is the answer for one group of a scope.
 type GroupVerdict struct {
-	Key   string
-	Tally Tally
+	Key   string `json:"key"`
+	Tally Tally  `json:"tally"`
 	Verdict
 }
 
