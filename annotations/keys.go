@@ -48,11 +48,18 @@ type Keys struct {
 	TerminationFinalizer string
 }
 
-// For returns the vocabulary under domain; "" means [DefaultDomain].
+// For returns the vocabulary under domain; "" means [DefaultDomain]. Karpenter's
+// own costs no allocation.
 func For(domain string) Keys {
-	if domain == "" {
-		domain = DefaultDomain
+	if domain == "" || domain == DefaultDomain {
+		return karpenterKeys
 	}
+	return keysUnder(domain)
+}
+
+var karpenterKeys = keysUnder(DefaultDomain)
+
+func keysUnder(domain string) Keys {
 	key := func(name string) string { return domain + "/" + name }
 	return Keys{
 		Domain:                        domain,
