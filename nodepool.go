@@ -79,7 +79,9 @@ func (d *Disruption) consolidateAfter() *time.Duration {
 
 // NodePoolStatus is what Karpenter reports about a pool.
 type NodePoolStatus struct {
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Resources is what its nodes have in sum; the key "nodes" is their number.
+	Resources  corev1.ResourceList `json:"resources,omitempty"`
+	Conditions []metav1.Condition  `json:"conditions,omitempty"`
 }
 
 // Default returns a copy of pool with the defaults that the API server gives a

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/yaml"
-
+	"github.com/node-disruption/disruption"
 	"github.com/node-disruption/disruption/budget"
+	"github.com/node-disruption/disruption/examples/internal/dump"
 )
 
 // pool is a NodePool as far as its budgets go.
@@ -23,101 +21,47 @@ type pool struct {
 	grace     *time.Duration
 }
 
-// object is what we read of any Kubernetes object.
-type object struct {
-	Kind     string `json:"kind"`
-	Metadata struct {
-		Name string `json:"name"`
-	} `json:"metadata"`
-	Items []json.RawMessage `json:"items"`
-	Spec  struct {
-		Disruption struct {
-			Budgets []json.RawMessage `json:"budgets"`
-		} `json:"disruption"`
-		Template struct {
-			Spec struct {
-				TerminationGracePeriod string `json:"terminationGracePeriod"`
-			} `json:"spec"`
-		} `json:"template"`
-	} `json:"spec"`
-	Status struct {
-		Resources map[string]any `json:"resources"`
-	} `json:"status"`
-}
-
-// decode reads all NodePools from documents in YAML or JSON, lists included,
-// and skips everything else. Nodes, if above 0, is the size of each.
-func decode(name string, r io.Reader, nodes int) ([]pool, error) {
-	var pools []pool
-	decoder := yaml.NewYAMLOrJSONDecoder(r, 4096)
-	for {
-		var raw json.RawMessage
-		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		found, err := decodeObject(raw, nodes)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		pools = append(pools, found...)
+// read takes the NodePools of the file, or of the sample. The error names all that
+// could not be read; the pools that could are there all the same.
+func (c config) read(stdin io.Reader) ([]pool, error) {
+	if c.file == "" {
+		return decode("the sample", sample, c.size)
 	}
-	if len(pools) == 0 {
-		return nil, fmt.Errorf("%s: holds no NodePool", name)
-	}
-	return pools, nil
-}
-
-func decodeObject(raw json.RawMessage, nodes int) ([]pool, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil // an empty document
-	}
-	var o object
-	if err := json.Unmarshal(raw, &o); err != nil {
+	data, err := dump.Content(c.file, stdin)
+	if err != nil {
 		return nil, err
 	}
-	if o.Kind == "NodePool" {
-		p, err := o.pool(nodes)
-		return []pool{p}, err
-	}
-	var pools []pool
-	for _, item := range o.Items {
-		found, err := decodeObject(item, nodes)
-		if err != nil {
-			return nil, err
-		}
-		pools = append(pools, found...)
-	}
-	return pools, nil
+	return decode(c.file, data, c.size)
 }
 
-func (o object) pool(nodes int) (pool, error) {
-	p := pool{name: o.Metadata.Name, nodes: nodes, sizedBy: "as told"}
+// decode reads all NodePools from documents in YAML or JSON, lists included, and
+// skips everything else. Nodes, if above 0, is the size of each.
+func decode(name string, data []byte, nodes int) ([]pool, error) {
+	var cluster disruption.Cluster
+	_, errs := dump.Add(&cluster, name, data)
+	if len(cluster.NodePools) == 0 {
+		errs = append(errs, fmt.Errorf("%s: holds no NodePool", name))
+	}
+	pools := make([]pool, len(cluster.NodePools))
+	for i, p := range cluster.NodePools {
+		pools[i] = newPool(p, nodes)
+	}
+	return pools, errors.Join(errs...)
+}
+
+func newPool(p *disruption.NodePool, nodes int) pool {
+	out := pool{name: p.Name, nodes: nodes, sizedBy: "as told", budgets: p.Spec.Disruption.Budgets}
 	if nodes <= 0 {
-		p.nodes, p.sizedBy = 10, "assumed"
-		if n, err := strconv.Atoi(fmt.Sprint(o.Status.Resources["nodes"])); err == nil && n > 0 {
-			p.nodes, p.sizedBy = n, "by its status"
+		out.nodes, out.sizedBy = 10, "assumed"
+		if n := p.Status.Resources["nodes"]; n.Value() > 0 {
+			out.nodes, out.sizedBy = int(n.Value()), "by its status"
 		}
 	}
-	if o.Spec.Disruption.Budgets == nil {
-		p.budgets, p.byDefault = []budget.Budget{{Nodes: "10%"}}, true
-	} else {
-		p.budgets = []budget.Budget{}
+	if out.budgets == nil {
+		out.budgets, out.byDefault = disruption.Default(p).Spec.Disruption.Budgets, true
 	}
-	for i, raw := range o.Spec.Disruption.Budgets {
-		var b budget.Budget
-		if err := json.Unmarshal(raw, &b); err != nil {
-			return p, fmt.Errorf("NodePool %s: spec.disruption.budgets[%d]: %w", p.name, i, err)
-		}
-		p.budgets = append(p.budgets, b)
+	if grace := p.Spec.Template.Spec.TerminationGracePeriod; grace != nil {
+		out.grace = &grace.Duration
 	}
-	if text := o.Spec.Template.Spec.TerminationGracePeriod; text != "" {
-		grace, err := time.ParseDuration(text)
-		if err != nil {
-			return p, fmt.Errorf("NodePool %s: spec.template.spec.terminationGracePeriod: %w", p.name, err)
-		}
-		p.grace = &grace
-	}
-	return p, nil
+	return out
 }

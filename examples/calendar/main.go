@@ -5,7 +5,8 @@
 //	kubectl get nodepools -o yaml | go run ./examples/calendar -f -
 //
 // Without -f it draws a sample: weekend-only budgets, as many people have
-// written them, which never allow anything.
+// written them, which never allow anything. Exit codes: 0 fine, 2 bad usage or input
+// that is unreadable or partly so.
 package main
 
 import (
@@ -19,6 +20,7 @@ import (
 	_ "time/tzdata"
 
 	"github.com/node-disruption/disruption/budget"
+	"github.com/node-disruption/disruption/examples/internal/dump"
 )
 
 //go:embed sample.yaml
@@ -43,13 +45,12 @@ func run(args []string, now time.Time, stdin io.Reader, stdout, stderr io.Writer
 	if err == flag.ErrHelp {
 		return 0
 	}
-	if err != nil {
-		fmt.Fprintln(stderr, "calendar:", err)
-		return 2
+	if err == nil {
+		err = c.draw(stdin, stdout)
 	}
-	if err := c.draw(stdin, stdout); err != nil {
-		fmt.Fprintln(stderr, "calendar:", err)
-		return 1
+	if err != nil {
+		dump.Complain(stderr, "calendar", err)
+		return 2
 	}
 	return 0
 }
@@ -67,6 +68,12 @@ func parseFlags(args []string, now time.Time, stderr io.Writer) (config, error) 
 	color := flags.String("color", "auto", "color the picture: auto, always or never")
 	if err := flags.Parse(args); err != nil {
 		return c, err
+	}
+	if flags.NArg() > 0 {
+		return c, fmt.Errorf("unexpected argument %q: files are given with -f", flags.Arg(0))
+	}
+	if *color != "auto" && *color != "always" && *color != "never" {
+		return c, fmt.Errorf("-color %q: want auto, always or never", *color)
 	}
 	var err error
 	if c.zone, err = time.LoadLocation(*zone); err != nil {
@@ -112,12 +119,10 @@ func isTerminal() bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == ""
 }
 
-// draw reads the pools and draws each.
+// draw reads the pools and draws each. Its error may be about single objects only,
+// after the pictures of the others.
 func (c config) draw(stdin io.Reader, stdout io.Writer) error {
-	pools, err := c.read(stdin)
-	if err != nil {
-		return err
-	}
+	pools, unreadable := c.read(stdin)
 	var pictures []picture
 	for i, p := range pools {
 		if i > 0 {
@@ -129,31 +134,16 @@ func (c config) draw(stdin io.Reader, stdout io.Writer) error {
 			return err
 		}
 	}
-	if c.svg == "" {
-		return nil
+	if c.svg == "" || len(pictures) == 0 {
+		return unreadable
 	}
 	var out bytes.Buffer
 	writeSVG(&out, pictures)
 	if err := os.WriteFile(c.svg, out.Bytes(), 0o644); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "\ndrawn to %s\n", c.svg)
-	return err
-}
-
-func (c config) read(stdin io.Reader) ([]pool, error) {
-	switch c.file {
-	case "":
-		return decode("the sample", bytes.NewReader(sample), c.size)
-	case "-":
-		return decode("standard input", stdin, c.size)
-	}
-	f, err := os.Open(c.file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return decode(c.file, f, c.size)
+	fmt.Fprintf(stdout, "\ndrawn to %s\n", c.svg)
+	return unreadable
 }
 
 // reasons are drawn in this order.

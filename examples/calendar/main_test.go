@@ -76,15 +76,28 @@ func TestBadInputSaysWhatIsWrong(t *testing.T) {
 		{[]string{"-from", "monday"}, "", 2, "want a day as in 2026-08-24"},
 		{[]string{"-from", "2026-08-24", "-to", "2026-08-01"}, "", 2, "want one day to a year"},
 		{[]string{"-no-such-flag"}, "", 2, "no-such-flag"},
-		{[]string{"-f", "no-such-file"}, "", 1, "no such file"},
-		{[]string{"-f", "-"}, "kind: ConfigMap", 1, "standard input: holds no NodePool"},
-		{[]string{"-f", "-"}, "{", 1, "standard input"},
-		{[]string{"-f", "-"}, "kind: NodePool\nmetadata: {name: a}\nspec: {disruption: {budgets: [{nodes: '1'}, {nodes: '0', schedule: '@daily', duration: 1d}]}}", 1, "NodePool a: spec.disruption.budgets[1]: "},
+		{[]string{"-color", "blue"}, "", 2, "want auto, always or never"},
+		{[]string{"pools.yaml"}, "", 2, "files are given with -f"},
+		{[]string{"-f", "no-such-file"}, "", 2, "no such file"},
+		{[]string{"-f", "-"}, "kind: ConfigMap", 2, "-: holds no NodePool"},
+		{[]string{"-f", "-"}, "{", 2, "-: documents[0]: Invalid value: not JSON"},
+		{[]string{"-f", "-"}, "kind: NodePool\nmetadata: {name: a}\nspec: {disruption: {budgets: [{nodes: '1'}, {nodes: '0', schedule: '@daily', duration: 1d}]}}", 2,
+			`-: documents[0].spec.disruption.budgets[1].duration: Invalid value: "1d"`},
+		{[]string{"-f", "-"}, "kind: NodePool", 2, "-: documents[0].metadata.name: Required value"},
 	} {
 		var stdout, stderr bytes.Buffer
 		require.Equal(t, c.code, run(c.args, time.Time{}, strings.NewReader(c.in), &stdout, &stderr), c.args)
 		require.Contains(t, stderr.String(), c.want)
 	}
+}
+
+// One broken pool doesn't hide the others.
+func TestDrawsThePoolsThatCanBeRead(t *testing.T) {
+	in := "kind: NodePool\nmetadata: {name: broken}\nspec: {disruption: {budgets: 3}}\n---\nkind: NodePool\nmetadata: {name: fine}\n"
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, 2, run([]string{"-f", "-"}, time.Date(2026, 8, 24, 0, 0, 0, 0, time.UTC), strings.NewReader(in), &stdout, &stderr))
+	require.Contains(t, stderr.String(), "-: documents[0].spec.disruption.budgets: Invalid value")
+	require.Contains(t, stdout.String(), "NodePool fine, 10 nodes (assumed)")
 }
 
 // In Santiago the clock skips midnight: 6 September 2026 begins at 01:00. Its
@@ -94,7 +107,7 @@ func TestDaysWithoutMidnight(t *testing.T) {
 	require.NoError(t, err)
 	c := config{zone: santiago}
 	require.NoError(t, c.parseDays("2026-09-05", "2026-09-07", time.Time{}))
-	pools, err := decode("test", strings.NewReader("kind: NodePool"), 0)
+	pools, err := decode("test", []byte("kind: NodePool\nmetadata: {name: p}"), 0)
 	require.NoError(t, err)
 	p := newPicture(c, pools[0])
 	require.Len(t, p.rows, 9)

@@ -27,6 +27,7 @@ import (
 
 	"github.com/node-disruption/disruption"
 	"github.com/node-disruption/disruption/consolidation"
+	"github.com/node-disruption/disruption/examples/internal/dump"
 	"github.com/node-disruption/disruption/repair"
 	"github.com/node-disruption/disruption/scheduling"
 )
@@ -102,9 +103,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = s.plan(ctx, stdin, stdout)
 	}
 	if err != nil {
-		for _, line := range strings.Split(err.Error(), "\n") {
-			fmt.Fprintln(stderr, "plan:", line)
-		}
+		dump.Complain(stderr, "plan", err)
 		return 2
 	}
 	return 0
@@ -125,10 +124,7 @@ func (s *settings) plan(ctx context.Context, stdin io.Reader, stdout io.Writer) 
 	if err != nil {
 		return err
 	}
-	if len(in.errors) > 0 {
-		return errors.New(strings.Join(in.errors, "\n"))
-	}
-	return nil
+	return errors.Join(in.errors...)
 }
 
 // answer prints the plan, or all about one node.

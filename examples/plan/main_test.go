@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/node-disruption/disruption/examples/internal/dump"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -95,7 +97,7 @@ func TestOutputForMachines(t *testing.T) {
 
 // The same cluster in any of the forms that people have gives the same plan.
 func TestFormsOfInput(t *testing.T) {
-	asJSON, broken := toJSON(sample)
+	asJSON, broken := dump.JSON(sample)
 	require.Empty(t, broken)
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
@@ -193,13 +195,4 @@ func TestColoursAreForTerminals(t *testing.T) {
 	_, painted, _ := execute("", "-color", "always")
 	assert.NotContains(t, plain, "\x1b[")
 	assert.Contains(t, painted, "\x1b[1m")
-}
-
-func FuzzRead(f *testing.F) {
-	f.Add([]byte("kind: Node\nmetadata: {name: a}\n---\n---\nkind: List\nitems: [1]")) // documents, an empty one, an item that is none
-	f.Add([]byte(`{"kind":"Pod","metadata":{"name":"a"},"spec":{"nodeName":7}}`))      // JSON with a wrong type
-	f.Add([]byte("\x1f\x8b"))                                                          // gzip cut short
-	f.Fuzz(func(t *testing.T, data []byte) {
-		_, _ = read([]string{"-"}, bytes.NewReader(data)) // no panic
-	})
 }

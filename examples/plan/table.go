@@ -38,7 +38,7 @@ func writeSummary(w io.Writer, s style, in *input, plan *disruption.Plan) {
 		paragraph(w, 2, "note: "+note)
 	}
 	for _, e := range in.errors {
-		paragraph(w, 2, s.bad("unreadable: ")+e)
+		paragraph(w, 2, s.bad("unreadable: ")+e.Error())
 	}
 	if plan.Interrupted != "" {
 		paragraph(w, 2, s.bad("interrupted: ")+plan.Interrupted)

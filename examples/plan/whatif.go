@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/node-disruption/disruption"
+	"github.com/node-disruption/disruption/examples/internal/dump"
 )
 
 // compare plans the cluster as it is and with the objects of a file in the place
@@ -18,7 +19,7 @@ func (s *settings) compare(ctx context.Context, in *input, stdin io.Reader, stdo
 	if err != nil {
 		return err
 	}
-	data, err := content(s.whatIf, stdin)
+	data, err := dump.Content(s.whatIf, stdin)
 	if err != nil {
 		return err
 	}

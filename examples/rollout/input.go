@@ -1,17 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"embed"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/node-disruption/disruption"
+	"github.com/node-disruption/disruption/examples/internal/dump"
 )
 
 //go:embed sample
@@ -23,65 +18,31 @@ type input struct {
 	cluster       *disruption.Cluster
 }
 
-// read takes the three files, or the sample in place of all of them.
-func (c *config) read(stdin io.Reader, stderr io.Writer) (*input, error) {
-	open := func(path string) (io.ReadCloser, error) {
-		if path == "-" {
-			return io.NopCloser(stdin), nil
-		}
-		return os.Open(path)
-	}
+// read takes the three files, or the sample in place of all of them. Objects that
+// can't be read are left out, and named in errors.
+func (c *config) read(stdin io.Reader) (in *input, unreadable error, err error) {
+	content := func(path string) ([]byte, error) { return dump.Content(path, stdin) }
 	before, after, cluster := c.before, c.after, c.cluster
 	if after == "" {
 		before, after, cluster = "sample/before.yaml", "sample/after.yaml", "sample/cluster.yaml"
-		open = func(path string) (io.ReadCloser, error) { return sample.Open(path) }
+		content = sample.ReadFile
 	}
-	var files [3]*disruption.Cluster
+	var files [3]disruption.Cluster
+	var broken []error
 	for i, path := range []string{before, after, cluster} {
 		if path == "" {
 			continue
 		}
-		f, err := open(path)
+		data, err := content(path)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		files[i], err = decode(path, f, stderr)
-		if f.Close(); err != nil {
-			return nil, err
-		}
+		_, errs := dump.Add(&files[i], path, data)
+		broken = append(broken, errs...)
 	}
-	in := &input{after: files[1].NodePools, cluster: files[2]}
-	if in.before = in.cluster.NodePools; files[0] != nil {
-		in.before = files[0].NodePools
+	in = &input{before: files[0].NodePools, after: files[1].NodePools, cluster: &files[2]}
+	if before == "" {
+		in.before = in.cluster.NodePools
 	}
-	return in, nil
-}
-
-// decode reads documents in YAML or JSON. An object that can't be read is
-// reported and left out.
-func decode(path string, r io.Reader, stderr io.Writer) (*disruption.Cluster, error) {
-	var documents bytes.Buffer
-	decoder := yaml.NewYAMLOrJSONDecoder(r, 4096)
-	for {
-		var raw json.RawMessage
-		err := decoder.Decode(&raw)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if len(raw) > 0 && string(raw) != "null" {
-			documents.Write(raw)
-		}
-	}
-	cluster := &disruption.Cluster{}
-	result, err := cluster.Decode(&documents)
-	for _, e := range result.Errors {
-		fmt.Fprintf(stderr, "%s: left out: %v\n", path, e)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return cluster, nil
+	return in, errors.Join(broken...), nil
 }

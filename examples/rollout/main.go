@@ -6,7 +6,8 @@
 //	kubectl get nodes,nodeclaims,pods,pdb -A -o yaml > cluster.yaml
 //	go run ./examples/rollout -before before.yaml -after after.yaml -f cluster.yaml -svg rollout.svg
 //
-// Without -after it shows a sample.
+// Without -after it shows a sample. Exit codes: 0 fine, 2 bad usage or input that is
+// unreadable or partly so.
 package main
 
 import (
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/node-disruption/disruption/drift"
+	"github.com/node-disruption/disruption/examples/internal/dump"
 )
 
 func main() {
@@ -38,13 +40,12 @@ func run(args []string, now time.Time, stdin io.Reader, stdout, stderr io.Writer
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
-	if err != nil {
-		fmt.Fprintln(stderr, "rollout:", err)
-		return 2
+	if err == nil {
+		err = c.show(stdin, stdout)
 	}
-	if err := c.show(stdin, stdout, stderr); err != nil {
-		fmt.Fprintln(stderr, "rollout:", err)
-		return 1
+	if err != nil {
+		dump.Complain(stderr, "rollout", err)
+		return 2
 	}
 	return 0
 }
@@ -64,6 +65,12 @@ func parseFlags(args []string, now time.Time, stderr io.Writer) (config, error) 
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}
+	if flags.NArg() > 0 {
+		return c, fmt.Errorf("unexpected argument %q: files are given with -before, -after and -f", flags.Arg(0))
+	}
+	if c.pace.PerNode <= 0 || c.pace.Every <= 0 || *days <= 0 {
+		return c, errors.New("-per-node, -every and -days must be above zero")
+	}
 	if c.after != "" && c.cluster == "" {
 		return c, errors.New("-after needs -f, the cluster that it is for")
 	}
@@ -73,19 +80,23 @@ func parseFlags(args []string, now time.Time, stderr io.Writer) (config, error) 
 	c.horizon = time.Duration(*days) * 24 * time.Hour
 	var err error
 	if *at != "" {
-		c.now, err = time.Parse(time.RFC3339, *at)
+		if c.now, err = time.Parse(time.RFC3339, *at); err != nil {
+			err = fmt.Errorf("-now %q: want a time like 2026-03-13T15:00:00Z", *at)
+		}
 	}
 	return c, err
 }
 
-func (c *config) show(stdin io.Reader, stdout, stderr io.Writer) error {
-	in, err := c.read(stdin, stderr)
+// show prints the roll-outs. Its error may be about single objects only, after what
+// could be said without them.
+func (c *config) show(stdin io.Reader, stdout io.Writer) error {
+	in, unreadable, err := c.read(stdin)
 	if err != nil {
 		return err
 	}
 	rollouts, err := c.predict(in)
 	if err != nil {
-		return err
+		return errors.Join(unreadable, err)
 	}
 	for i := range rollouts {
 		if i > 0 {
@@ -94,10 +105,13 @@ func (c *config) show(stdin io.Reader, stdout, stderr io.Writer) error {
 		rollouts[i].print(stdout)
 	}
 	if c.svg == "" {
-		return nil
+		return unreadable
 	}
 	var out bytes.Buffer
 	writeSVG(&out, rollouts)
+	if err := os.WriteFile(c.svg, out.Bytes(), 0o644); err != nil {
+		return err
+	}
 	fmt.Fprintf(stdout, "\ndrawn to %s\n", c.svg)
-	return os.WriteFile(c.svg, out.Bytes(), 0o644)
+	return unreadable
 }

@@ -70,18 +70,38 @@ func TestBewareOfDoNotDisruptInTheTemplate(t *testing.T) {
 }
 
 func TestBadInput(t *testing.T) {
-	for name, args := range map[string][]string{
-		"no cluster":     {"-after", "sample/after.yaml"},
-		"no such file":   {"-after", "nowhere.yaml", "-f", "sample/cluster.yaml"},
-		"bad instant":    {"-now", "noon"},
-		"unknown flag":   {"-wat"},
-		"no pool at all": {"-after", "sample/cluster.yaml", "-f", "sample/cluster.yaml"},
+	broken := filepath.Join(t.TempDir(), "broken.yaml")
+	require.NoError(t, os.WriteFile(broken, []byte("kind: NodePool\nmetadata: {name: web}\nspec: {template: {spec: {expireAfter: soon}}}"), 0o600))
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no cluster":       {[]string{"-after", "sample/after.yaml"}, "-after needs -f"},
+		"no such file":     {[]string{"-after", "nowhere.yaml", "-f", "sample/cluster.yaml"}, "nowhere.yaml"},
+		"bad instant":      {[]string{"-now", "noon"}, `-now "noon"`},
+		"unknown flag":     {[]string{"-wat"}, "wat"},
+		"an argument":      {[]string{"after.yaml"}, "files are given with"},
+		"no time per node": {[]string{"-per-node", "0s"}, "must be above zero"},
+		"no pool at all":   {[]string{"-after", "sample/cluster.yaml", "-f", "sample/cluster.yaml"}, "no NodePool is named both before and after"},
+		"a broken pool":    {[]string{"-before", "sample/before.yaml", "-after", broken, "-f", "sample/cluster.yaml"}, "broken.yaml: documents[0].spec.template.spec.expireAfter"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			require.NotZero(t, run(args, time.Time{}, strings.NewReader(""), &stdout, &stderr))
-			require.NotEmpty(t, stderr.String())
+			require.Equal(t, 2, run(tc.args, time.Time{}, strings.NewReader(""), &stdout, &stderr))
+			require.Contains(t, stderr.String(), tc.want)
 			require.Empty(t, stdout.String())
 		})
 	}
+}
+
+// An object that can't be read is named, and the roll-out of the rest is shown.
+func TestABrokenObjectDoesNotHideTheOthers(t *testing.T) {
+	cluster, err := os.ReadFile("sample/cluster.yaml")
+	require.NoError(t, err)
+	in := string(cluster) + "\n---\nkind: Node\napiVersion: v1\nmetadata: {name: odd}\nspec: {taints: 7}\n"
+	args := []string{"-before", "sample/before.yaml", "-after", "sample/after.yaml", "-f", "-", "-now", "2026-03-13T15:00:00Z"}
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, 2, run(args, time.Time{}, strings.NewReader(in), &stdout, &stderr))
+	require.Contains(t, stdout.String(), "NodePool web: 7 of 8 nodes would drift")
+	require.Regexp(t, `^rollout: -: documents\[\d+\]\.spec\.taints: Invalid value`, stderr.String())
 }
