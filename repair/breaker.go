@@ -30,11 +30,14 @@ type Count struct {
 	// Nodes is how many there are, Sick how many of them match a policy,
 	// tolerated or not, and Leaving how many others are on their way out or were
 	// taken by this pass; it stays 0 unless Options.Strict is set.
-	Nodes, Sick, Leaving int
+	Nodes   int `json:"nodes"`
+	Sick    int `json:"sick"`
+	Leaving int `json:"leaving"`
 	// Min and Max bound how many may be sick.
-	Min, Max int
+	Min int `json:"min"`
+	Max int `json:"max"`
 	// Err says why the breaker can't be read. It then allows nothing.
-	Err error
+	Err error `json:"-"` // in JSON its text, as "error"
 }
 
 // Allowed reports whether nodes may be repaired.

@@ -90,11 +90,29 @@ type policyJSON struct {
 }
 
 type stepJSON struct {
-	Remedy  Remedy          `json:"remedy"`
-	Name    string          `json:"name"`
-	Timeout metav1.Duration `json:"timeout"`
-	Limit   int             `json:"limit"`
-	Per     metav1.Duration `json:"per"`
+	Remedy  Remedy          `json:"remedy,omitempty"`
+	Name    string          `json:"name,omitempty"`
+	Timeout metav1.Duration `json:"timeout,omitzero"`
+	Limit   int             `json:"limit,omitempty"`
+	Per     metav1.Duration `json:"per,omitzero"`
+}
+
+// MarshalJSON writes the step as [Parse] reads it.
+func (s Step) MarshalJSON() ([]byte, error) {
+	return json.Marshal(stepJSON{s.Remedy, s.Name, metav1.Duration{Duration: s.Timeout}, s.Limit, metav1.Duration{Duration: s.Per}})
+}
+
+// MarshalJSON writes the error as its text.
+func (c Count) MarshalJSON() ([]byte, error) {
+	type plain Count
+	var text string
+	if c.Err != nil {
+		text = c.Err.Error()
+	}
+	return json.Marshal(struct {
+		plain
+		Error string `json:"error,omitempty"`
+	}{plain(c), text})
 }
 
 func (c *optionsJSON) options() *Options {

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -74,4 +75,19 @@ func FuzzParse(f *testing.F) {
 		require.Empty(t, o.Validate(nil))
 		Propose(fleet(4, 1), o, State{}, noon)
 	})
+}
+
+// Actions read in JSON as they do in Go: a step as Parse reads it, errors as text.
+func TestActionsInJSON(t *testing.T) {
+	o := &Options{Settings: Settings{Policies: []Policy{{
+		Type: "Ready", Status: "False", Ladder: []Step{{Remedy: Reboot, Timeout: 20 * time.Minute}},
+	}}}}
+	plan := Propose([]Node{sick("n1", time.Hour), well("n2")}, o, State{}, noon)
+	data, err := json.Marshal(plan.Actions)
+	require.NoError(t, err)
+	require.JSONEq(t, `[{"node":"n1","claim":"claim-n1","pool":"a","step":{"remedy":"Reboot","timeout":"20m0s"},"delete":false,
+		"match":{"policy":0,"type":"Ready","status":"False","due":"2026-03-15T11:00:00Z"}}]`, string(data))
+	data, err = json.Marshal(Breaker{MaxUnhealthy: "some"}.Read(2, 1))
+	require.NoError(t, err)
+	require.Contains(t, string(data), `"error":"`)
 }

@@ -9,14 +9,14 @@ import (
 // Match is a condition of a node that a policy calls sick.
 type Match struct {
 	// Policy is an index into the policies, or -1 if the repair was requested.
-	Policy int
+	Policy int `json:"policy"`
 	// Type, Status and Reason of the condition.
-	Type   corev1.NodeConditionType
-	Status corev1.ConditionStatus
-	Reason string
+	Type   corev1.NodeConditionType `json:"type"`
+	Status corev1.ConditionStatus   `json:"status"`
+	Reason string                   `json:"reason,omitempty"`
 	// Due is the instant from which on the node may be repaired: when the
 	// condition began, plus the toleration.
-	Due time.Time
+	Due time.Time `json:"due"`
 }
 
 // DueAt reports whether the node may be repaired at now: from Due on.

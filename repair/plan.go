@@ -14,36 +14,38 @@ const RetryAfter = 5 * time.Minute
 type Plan struct {
 	// Actions to carry out, by priority, then the longest overdue first, then by
 	// the node's name.
-	Actions []Action
+	Actions []Action `json:"actions,omitempty"`
 	// Findings has one entry for every node, by name.
-	Findings []Finding
+	Findings []Finding `json:"findings,omitempty"`
 	// Groups holds the breakers that were read, by pool and domain.
-	Groups []Reading
+	Groups []Reading `json:"groups,omitempty"`
 	// NextCheck is when the answer may change though nothing else does; nil if
 	// never.
-	NextCheck *time.Time
+	NextCheck *time.Time `json:"nextCheck,omitempty"`
 	// State to pass to the next call. It counts the actions as carried out.
-	State State
+	State State `json:"state"`
 }
 
 // Reading is one breaker's count.
 type Reading struct {
-	Group Group
-	Count Count
+	Group Group `json:"group"`
+	Count Count `json:"count"`
 }
 
 // Action is what to do about one node.
 type Action struct {
-	Node, Claim, Pool string
+	Node  string `json:"node"`
+	Claim string `json:"claim,omitempty"`
+	Pool  string `json:"pool,omitempty"`
 	// Step that is taken. Only Replace touches the claim.
-	Step Step
+	Step Step `json:"step"`
 	// Delete the claim. False when it is being deleted already and only its
 	// deadline is to be pulled forward, and for every other remedy.
-	Delete bool
+	Delete bool `json:"delete"`
 	// Deadline is the termination timestamp to write on the claim before it is
 	// deleted; nil leaves it as it is.
-	Deadline *time.Time
-	Match    Match
+	Deadline *time.Time `json:"deadline,omitempty"`
+	Match    Match      `json:"match"`
 }
 
 // Code says how a node fared. Codes are stable; wording is not.
@@ -69,18 +71,21 @@ const (
 
 // Finding says how one node fared, and why.
 type Finding struct {
-	Node, Claim, Pool string
-	Code              Code
+	Node  string `json:"node"`
+	Claim string `json:"claim,omitempty"`
+	Pool  string `json:"pool,omitempty"`
+	Code  Code   `json:"code"`
 	// Match is nil for a node that no policy calls sick.
-	Match *Match
+	Match *Match `json:"match,omitempty"`
 	// Until is when the finding may change by itself, nil if it won't.
-	Until *time.Time
+	Until *time.Time `json:"until,omitempty"`
 	// Count is the breaker's reading, if it or a storm holds the node back.
-	Count *Count
+	Count *Count `json:"count,omitempty"`
 	// InFlight of Limit nodes are under repair, if that holds the node back.
-	InFlight, Limit int
+	InFlight int `json:"inFlight,omitempty"`
+	Limit    int `json:"limit,omitempty"`
 	// Detail is the reason that Options.Hold gave, or the annotation of a veto.
-	Detail string
+	Detail string `json:"detail,omitempty"`
 }
 
 // String is a sentence for a human.

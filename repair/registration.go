@@ -6,7 +6,7 @@ package repair
 // when half of them, two, failed.
 type Registrations struct {
 	// Registered holds the outcomes, oldest first, at most [RegistrationsKept].
-	Registered []bool
+	Registered []bool `json:"registered,omitempty"`
 }
 
 // How many launches are remembered, and how many failures among them make a
