@@ -17,13 +17,14 @@ import (
 type FieldChange struct {
 	// Path within the template, such as metadata.labels[team],
 	// spec.taints[dedicated:NoSchedule] or spec.expireAfter.
-	Path string
+	Path string `json:"path"`
 	// Old and New values as JSON, those of a requirement as "In [a b]"; "" where
 	// the field is absent, which is not the same as "[]" or "{}".
-	Old, New string
+	Old string `json:"old,omitempty"`
+	New string `json:"new,omitempty"`
 	// Hashed fields make every node of the pool drift. Requirements are not: each
 	// node is compared with them by itself.
-	Hashed bool
+	Hashed bool `json:"hashed"`
 }
 
 // String reads "spec.expireAfter: "720h" → "336h"".

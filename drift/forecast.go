@@ -30,18 +30,19 @@ func orDefault(d, fallback time.Duration) time.Duration {
 
 // Slot is when one node is replaced.
 type Slot struct {
-	Node       string
-	Start, End time.Time
+	Node  string    `json:"node"`
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
 }
 
 // Timeline is how a roll-out goes.
 type Timeline struct {
 	// Slots in the order in which they start.
-	Slots []Slot
+	Slots []Slot `json:"slots,omitempty"`
 	// Done is when the last node is gone, nil if that isn't within the limit.
-	Done *time.Time
+	Done *time.Time `json:"done,omitempty"`
 	// Left are the nodes that don't start before the limit.
-	Left []string
+	Left []string `json:"left,omitempty"`
 }
 
 // Forecast lays out when each of the nodes, in this order, is replaced under the

@@ -9,8 +9,8 @@ import (
 // Patch is the annotations to set on one object. Annotations that it doesn't
 // name stay.
 type Patch struct {
-	Name        string
-	Annotations map[string]string
+	Name        string            `json:"name"`
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // Migrate returns what to write when hashes of a new version come into use, so

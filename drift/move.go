@@ -13,19 +13,21 @@ import (
 // it drift is not asked again.
 type Candidate struct {
 	// Node is unique among the candidates.
-	Node, Claim, Pool string
+	Node  string `json:"node"`
+	Claim string `json:"claim"`
+	Pool  string `json:"pool"`
 	// Reason is the condition's.
-	Reason Reason
+	Reason Reason `json:"reason"`
 	// DriftedSince is when the condition turned true.
-	DriftedSince time.Time
+	DriftedSince time.Time `json:"driftedSince"`
 	// ReschedulablePods counts the pods that have to move.
-	ReschedulablePods int
+	ReschedulablePods int `json:"reschedulablePods"`
 	// HasGracePeriod: the claim (not the pool) has a terminationGracePeriod.
-	HasGracePeriod bool
+	HasGracePeriod bool `json:"hasGracePeriod,omitempty"`
 	// PodsBlock is why a pod of the node must not be evicted (do-not-disrupt, a
 	// PDB), "" if none. Drift is eventual: with a grace period on the claim the
 	// node may go all the same, and these pods when it ends.
-	PodsBlock string
+	PodsBlock string `json:"podsBlock,omitempty"`
 }
 
 // Eligible reports whether the node's pods let it go, now or when the claim's
@@ -94,14 +96,15 @@ const (
 
 // Skipped is a candidate that was not taken, and why.
 type Skipped struct {
-	Node, Pool string
-	Code       Code
+	Node string `json:"node"`
+	Pool string `json:"pool"`
+	Code Code   `json:"code"`
 	// Detail is the reason in words, with its numbers.
-	Detail string
+	Detail string `json:"detail,omitempty"`
 	// Placements of the pods that found no place, for CodeUnplaced.
-	Placements []scheduling.Placement
+	Placements []scheduling.Placement `json:"-"`
 	// Gate that holds the pool or the node back, for CodeGate.
-	Gate *Gate
+	Gate *Gate `json:"gate,omitempty"`
 }
 
 // Move replaces one drifted node.

@@ -37,7 +37,8 @@ type Subject struct {
 type Prediction struct {
 	Subject
 	// Before is how the node stands today, After how it will.
-	Before, After Verdict
+	Before Verdict `json:"before"`
+	After  Verdict `json:"after"`
 }
 
 // Drifts reports whether the edit makes the node drift.
@@ -51,18 +52,20 @@ func (p *Prediction) Heals() bool { return p.After.Outcome != Replace && p.Befor
 
 // Preflight is what an edit would do. It belongs to the caller.
 type Preflight struct {
-	Pool string
+	Pool string `json:"pool"`
 	// Changes names the fields that differ.
-	Changes []FieldChange
+	Changes []FieldChange `json:"changes,omitempty"`
 	// Nodes holds a prediction for every node, by name.
-	Nodes []Prediction
+	Nodes []Prediction `json:"nodes,omitempty"`
 	// Drifting counts the nodes that the edit makes drift, and Already those that
 	// have drifted today and stay so: they all will be replaced. Healed counts
 	// drifted nodes that match again.
-	Drifting, Already, Healed int
+	Drifting int `json:"drifting"`
+	Already  int `json:"already"`
+	Healed   int `json:"healed"`
 	// Pods counts the pods that move when the drifting nodes, and those that have
 	// drifted already, are replaced.
-	Pods int
+	Pods int `json:"pods"`
 }
 
 // WouldDrift says which nodes of a pool an edit would make drift, and by which

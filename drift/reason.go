@@ -105,17 +105,17 @@ const (
 
 // Verdict is the answer about one claim.
 type Verdict struct {
-	Outcome Outcome
+	Outcome Outcome `json:"outcome"`
 	// Reason is empty unless the node differs.
-	Reason Reason
+	Reason Reason `json:"reason,omitempty"`
 	// Detail says what differs, for a human.
-	Detail string
+	Detail string `json:"detail,omitempty"`
 	// Mismatch is the requirement that the labels don't meet, for
 	// RequirementsDrifted.
-	Mismatch *scheduling.Mismatch
+	Mismatch *scheduling.Mismatch `json:"mismatch,omitempty"`
 	// TypeFound: the instance type was looked up and found, which the caller may
 	// remember.
-	TypeFound bool
+	TypeFound bool `json:"typeFound,omitempty"`
 }
 
 // String is a sentence for a human: "AMIDrift, ami-1 is not one of ami-2".

@@ -121,14 +121,16 @@ const (
 // say, and why not more.
 type Gate struct {
 	// Allowed is [Unlimited] where nothing holds the roll-out back.
-	Allowed int
-	Code    GateCode
+	Allowed int      `json:"allowed"`
+	Code    GateCode `json:"code"`
 	// Until is when the answer changes by itself, nil if it won't.
-	Until *time.Time
+	Until *time.Time `json:"until,omitempty"`
 	// Healthy, Failed and Running count replacements: canaries that count as
 	// healthy, failures that count for the breaker or the back-off, and those
 	// without an end.
-	Healthy, Failed, Running int
+	Healthy int `json:"healthy"`
+	Failed  int `json:"failed"`
+	Running int `json:"running"`
 }
 
 // Unlimited is what an open gate allows.

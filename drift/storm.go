@@ -22,22 +22,23 @@ type PoolStatus struct {
 
 // Storm is how much of a pool has drifted, and how long it will take to roll.
 type Storm struct {
-	Pool           string
-	Nodes, Drifted int
+	Pool    string `json:"pool"`
+	Nodes   int    `json:"nodes"`
+	Drifted int    `json:"drifted"`
 	// Reasons, most frequent first, then by name.
-	Reasons []ReasonCount
+	Reasons []ReasonCount `json:"reasons,omitempty"`
 	// Since is when the first of the nodes drifted, nil if none has.
-	Since *time.Time
+	Since *time.Time `json:"since,omitempty"`
 	// Pods that will move.
-	Pods int
+	Pods int `json:"pods"`
 	// Timeline of the roll-out, as [Forecast] sees it.
-	Timeline Timeline
+	Timeline Timeline `json:"timeline"`
 }
 
 // ReasonCount is how many nodes drifted for one reason.
 type ReasonCount struct {
-	Reason Reason
-	Nodes  int
+	Reason Reason `json:"reason"`
+	Nodes  int    `json:"nodes"`
 }
 
 // Share of the pool that has drifted, from 0 to 1.
