@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/node-disruption/disruption/budget"
@@ -100,10 +99,16 @@ func (f *findings) eager() {
 }
 
 // disruptionBudgets are findings about PodDisruptionBudgets: those that never
-// allow an eviction, and pods that have more than one.
+// allow an eviction, and pods that have more than one. What is wrong with selectors
+// is said elsewhere.
 func (f *findings) disruptionBudgets() {
-	for _, pdb := range f.pass.fleet.cluster.PodDisruptionBudgets {
-		f.never(pdb)
+	ledger, _ := termination.CompileLedger(f.pass.fleet.cluster.PodDisruptionBudgets, nil, termination.LedgerOptions{})
+	for _, s := range ledger.StructuralPDBs() {
+		code := FindingPDBNeverAllows
+		if s.Health.Expected == 1 && s.Code != termination.PDBSyncFailed {
+			code = FindingSingleReplica
+		}
+		f.add(budget.SeverityWarning, code, []string{"PodDisruptionBudget/" + joinNames(s.PDBs)}, s.Fix, "PodDisruptionBudget %s", s.Message)
 	}
 	overlap := map[string][]*corev1.Pod{}
 	for _, pod := range f.pass.fleet.cluster.Pods {
@@ -125,23 +130,6 @@ func joinNames(names []types.NamespacedName) string {
 		texts[i] = n.String()
 	}
 	return strings.Join(texts, ", ")
-}
-
-// never: by its spec the budget leaves no pod to spare.
-func (f *findings) never(pdb *policyv1.PodDisruptionBudget) {
-	expected := pdb.Status.ExpectedPods
-	desired, ok := termination.DesiredHealthy(&pdb.Spec, expected)
-	if !ok || expected == 0 || desired < expected {
-		return
-	}
-	object := []string{"PodDisruptionBudget/" + pdb.Namespace + "/" + pdb.Name}
-	if expected == 1 {
-		f.add(budget.SeverityWarning, FindingSingleReplica, object, "run two replicas, or use maxUnavailable: 1",
-			"PodDisruptionBudget %s/%s guards a single replica and so never allows its eviction", pdb.Namespace, pdb.Name)
-		return
-	}
-	f.add(budget.SeverityWarning, FindingPDBNeverAllows, object, "ask for fewer healthy pods than there are replicas",
-		"PodDisruptionBudget %s/%s wants %d healthy pods of %d and so never allows an eviction", pdb.Namespace, pdb.Name, desired, expected)
 }
 
 // preferences: what a pod merely prefers is required at first, and often opens a

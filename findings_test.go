@@ -41,12 +41,12 @@ func findings(plan *disruption.Plan, code string) []disruption.Finding {
 
 const (
 	somePDB = `{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"NAME","namespace":"shop"},
-		"spec":{"SPEC","selector":{}},"status":{"expectedPods":EXPECTED,"currentHealthy":EXPECTED,"disruptionsAllowed":1}}`
+		"spec":{"SPEC","selector":{}},"status":{"expectedPods":EXPECTED,"currentHealthy":EXPECTED,"desiredHealthy":DESIRED,"disruptionsAllowed":1}}`
 	somePod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"extra","namespace":"shop"},"spec":{"nodeName":"node-a","containers":[{"name":"c"}],EXTRA},"status":{"phase":"Running"}}`
 )
 
-func pdb(name, spec, expected string) string {
-	return strings.NewReplacer("NAME", name, `"SPEC"`, spec, "EXPECTED", expected).Replace(somePDB)
+func pdb(name, spec, desired, expected string) string {
+	return strings.NewReplacer("NAME", name, `"SPEC"`, spec, "DESIRED", desired, "EXPECTED", expected).Replace(somePDB)
 }
 
 func pod(extra string) string { return strings.Replace(somePod, "EXTRA", extra, 1) }
@@ -98,13 +98,15 @@ func TestFindings(t *testing.T) {
 			edited(t, `"claim-b","labels":{"karpenter.sh/nodepool":"general"}},`, `"claim-b","labels":{"karpenter.sh/nodepool":"general"}},"spec":{"expireAfter":"720h","terminationGracePeriod":"1h"},`),
 			disruption.FindingEndlessDrain, "", ""},
 		"a PDB that wants every pod healthy": {
-			withObjects(t, pdb("all", `"minAvailable":"100%"`, "3")), disruption.FindingPDBNeverAllows, "PodDisruptionBudget/shop/all", "wants 3 healthy pods of 3"},
+			withObjects(t, pdb("all", `"minAvailable":"100%"`, "3", "3")), disruption.FindingPDBNeverAllows, "PodDisruptionBudget/shop/all", "lets no pod go at any number of replicas"},
 		"a PDB that can spare one": {
-			withObjects(t, pdb("all", `"minAvailable":"50%"`, "3")), disruption.FindingPDBNeverAllows, "", ""},
+			withObjects(t, pdb("all", `"minAvailable":"50%"`, "2", "3")), disruption.FindingPDBNeverAllows, "", ""},
+		"a PDB that rounds up to every pod": {
+			withObjects(t, pdb("most", `"minAvailable":"51%"`, "2", "2")), disruption.FindingPDBNeverAllows, "PodDisruptionBudget/shop/most", "wants 2 of 2 pods healthy"},
 		"a PDB on a single replica": {
-			withObjects(t, pdb("one", `"minAvailable":1`, "1")), disruption.FindingSingleReplica, "PodDisruptionBudget/shop/one", "guards a single replica"},
+			withObjects(t, pdb("one", `"minAvailable":1`, "1", "1")), disruption.FindingSingleReplica, "PodDisruptionBudget/shop/one", "wants 1 of 1 pods healthy"},
 		"two PDBs on the same pods": {
-			withObjects(t, pdb("x", `"maxUnavailable":1`, "2")+pdb("y", `"maxUnavailable":1`, "2")), disruption.FindingPDBOverlap, "Pod/shop/web", "1 pods have more than one PodDisruptionBudget (shop/x, shop/y)"},
+			withObjects(t, pdb("x", `"maxUnavailable":1`, "1", "2")+pdb("y", `"maxUnavailable":1`, "1", "2")), disruption.FindingPDBOverlap, "Pod/shop/web", "1 pods have more than one PodDisruptionBudget (shop/x, shop/y)"},
 		"an annotation that means nothing": {
 			edited(t, `"karpenter.sh/do-not-disrupt":"true"`, `"karpenter.sh/do-not-disrupt":"yes"`), "bad-annotation-value", "Pod/shop/report", "yes"},
 		"a preferred anti-affinity": {
