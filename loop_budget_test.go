@@ -99,6 +99,9 @@ func (h *slowHost) mark(name string) {
 // more nodes are on their way out at any time than the budget allows; and in the
 // end every drifted node has gone.
 func TestBudgetsHoldAcrossPasses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		c := *generated(8, false)
 		limit := rapid.IntRange(1, 3).Draw(t, "limit")

@@ -203,8 +203,11 @@ func (w *workspace) place(p *movingPod) bool {
 			w.topology.register(w, st)
 		}
 		placed, final := w.tryStage(p, st, bare)
-		if placed || final {
-			return placed
+		if placed {
+			return true
+		}
+		if final {
+			break
 		}
 	}
 	if p.bare {

@@ -24,7 +24,7 @@ type daemonGroup struct {
 
 // collectDaemons models each DaemonSet by the newest pod it controls, with the
 // template's required node affinity, or by the template if it has no pod.
-// DaemonSets with resource claims are left out.
+// DaemonSets with resource claims are left out, unless such pods may be placed.
 func (s *Snapshot) collectDaemons(c *Cluster) []*daemon {
 	newest := newestDaemonPods(c)
 	sets := slices.Clone(c.DaemonSets)
@@ -37,7 +37,7 @@ func (s *Snapshot) collectDaemons(c *Cluster) []*daemon {
 		if live := newest[set]; live != nil {
 			pod = withRequiredAffinity(live, pod)
 		}
-		if len(pod.Spec.ResourceClaims) > 0 {
+		if len(pod.Spec.ResourceClaims) > 0 && !s.opts.AllowResourceClaims {
 			continue
 		}
 		daemons = append(daemons, &daemon{

@@ -16,10 +16,18 @@ import (
 // that it may not ask for, a malformed expression, or an unusable claim. Pods
 // that run already are not checked.
 func (s *Snapshot) placeable(pod *corev1.Pod) bool {
-	if slices.ContainsFunc(s.requiredTerms(pod), func(t []corev1.NodeSelectorRequirement) bool { return !s.validTerm(t) }) {
+	if s.asksForNoPool(pod) || slices.ContainsFunc(s.requiredTerms(pod), func(t []corev1.NodeSelectorRequirement) bool { return !s.validTerm(t) }) {
 		return false
 	}
 	return !usesMatchFields(pod) && s.claimsUsable(pod)
+}
+
+// asksForNoPool reports whether the pod, before it is relaxed, wants a node that no
+// pool has made. Of several required terms the first counts.
+func (s *Snapshot) asksForNoPool(pod *corev1.Pod) bool {
+	demand := newPodDemand(pod, nil)
+	reqs := demand.requirements()
+	return reqs.Has(s.keys.NodePool) && reqs.Get(s.keys.NodePool).Operator() == corev1.NodeSelectorOpDoesNotExist
 }
 
 // requiredTerms are the node selector and every required node affinity term.
@@ -54,9 +62,6 @@ func (s *Snapshot) validTerm(term []corev1.NodeSelectorRequirement) bool {
 func (s *Snapshot) validExpression(e corev1.NodeSelectorRequirement) bool {
 	key := annotations.NormalizeLabel(e.Key)
 	if s.restricted(key) || len(validation.IsQualifiedName(key)) > 0 {
-		return false
-	}
-	if key == s.keys.NodePool && e.Operator == corev1.NodeSelectorOpDoesNotExist {
 		return false
 	}
 	for _, v := range e.Values {

@@ -1,6 +1,7 @@
 package oracle_test
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,9 @@ import (
 	"github.com/node-disruption/disruption/internal/oracle/random"
 	"github.com/node-disruption/disruption/scheduling"
 )
+
+// Thousands of random clusters, each a millisecond; -rapid.checks asks for more.
+func init() { _ = flag.Set("rapid.checks", "3000") }
 
 // render writes all that a result says, line by line.
 func render(r scheduling.Result) string {

@@ -129,6 +129,9 @@ func (d *drawer) drawDaemons() {
 		if d.sometimes("host port") {
 			template.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80, Protocol: corev1.ProtocolTCP}}
 		}
+		if d.seldom("resource claim") {
+			template.ResourceClaims = []corev1.PodResourceClaim{{Name: "device"}}
+		}
 		set.Spec.Template.Spec = template
 		d.cluster.DaemonSets = append(d.cluster.DaemonSets, set)
 		for _, n := range d.cluster.Nodes {

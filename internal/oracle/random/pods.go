@@ -128,6 +128,10 @@ func (d *drawer) nodeSelector() *corev1.NodeSelector {
 func (d *drawer) expressions() []corev1.NodeSelectorRequirement {
 	var list []corev1.NodeSelectorRequirement
 	for range rapidCount(d, "expressions", 1, 2) {
+		if d.seldom("about the pool") {
+			list = append(list, d.poolExpression())
+			continue
+		}
 		switch key := pick(d, "key", corev1.LabelTopologyZone, teamLabel, sizeLabel, d.keys.CapacityType, rackLabel); key {
 		case sizeLabel:
 			list = append(list, corev1.NodeSelectorRequirement{Key: key, Values: []string{pick(d, "size", "2", "4", "8")},
@@ -146,6 +150,15 @@ func (d *drawer) expressions() []corev1.NodeSelectorRequirement {
 		}
 	}
 	return list
+}
+
+// poolExpression is about the pool's own label.
+func (d *drawer) poolExpression() corev1.NodeSelectorRequirement {
+	e := corev1.NodeSelectorRequirement{Key: d.keys.NodePool, Operator: pick(d, "operator", corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist)}
+	if e.Operator == corev1.NodeSelectorOpIn || e.Operator == corev1.NodeSelectorOpNotIn {
+		e.Values = some(d, "pools", "pool-0", "pool-1", "nowhere")
+	}
+	return e
 }
 
 func (d *drawer) selector() *metav1.LabelSelector {
