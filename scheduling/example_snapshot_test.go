@@ -72,6 +72,31 @@ func compile(c scheduling.Cluster) *scheduling.Snapshot {
 	return snapshot
 }
 
+// Where would the pods of node-1 go, and could it go if there were one pod less?
+func Example() {
+	snapshot := compile(shop())
+
+	without := snapshot.Simulate(scheduling.Request{Remove: []string{"node-1"}})
+	for _, p := range without.Placements {
+		if p.Node != "" {
+			fmt.Printf("%s moves to %s\n", p.Pod.Name, p.Node)
+		} else {
+			fmt.Printf("%s needs a new %s node, %s at best\n", p.Pod.Name, without.NewNodes[p.NewNode].Pool, without.NewNodes[p.NewNode].InstanceTypes[0].Name)
+		}
+	}
+
+	smaller, err := snapshot.With(scheduling.RemovePod("default", "search"))
+	if err != nil {
+		panic(err)
+	}
+	result := smaller.Simulate(scheduling.Request{Remove: []string{"node-1"}})
+	fmt.Println("without search, node-1 can go:", result.AllRunningPlaced() && len(result.NewNodes) == 0)
+	// Output:
+	// cart moves to node-2
+	// search needs a new general node, small at best
+	// without search, node-1 can go: true
+}
+
 func show(r scheduling.Result) {
 	for _, p := range r.Placements {
 		switch {
