@@ -1,89 +1,52 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/node-disruption/disruption"
 	"github.com/node-disruption/disruption/annotations"
+	"github.com/node-disruption/disruption/examples/internal/dump"
 	"github.com/node-disruption/disruption/termination"
 )
 
 // input is what was read, and what the reader must be told about it.
 type input struct {
 	cluster disruption.Cluster
-	notes   []string
+	errors  []error // what could not be read: file, document, field
 }
 
-// read takes in the files, or the sample if there are none.
+// read takes in the files, or the sample if there are none: what can be read of
+// them.
 func (s *settings) read(stdin io.Reader) (*input, error) {
 	in := &input{}
 	if len(s.files) == 0 {
-		return in, in.add("sample.yaml", sample)
+		_, in.errors = dump.Add(&in.cluster, "the sample", sample)
 	}
 	for _, name := range s.files {
-		data, err := content(name, stdin)
+		data, err := dump.Content(name, stdin)
 		if err != nil {
 			return nil, err
 		}
-		if err := in.add(name, data); err != nil {
-			return nil, err
-		}
+		_, broken := dump.Add(&in.cluster, name, data)
+		in.errors = append(in.errors, broken...)
+	}
+	if len(in.cluster.Nodes) == 0 {
+		none := fmt.Errorf("%s: no nodes found; wanted is the output of kubectl get nodepools,nodeclaims,nodes,pods,pdb -A -o yaml", strings.Join(s.files, ", "))
+		return nil, errors.Join(append(in.errors, none)...)
 	}
 	return in, nil
-}
-
-func content(name string, stdin io.Reader) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(stdin)
-	}
-	return os.ReadFile(name)
-}
-
-// add takes in one stream of YAML or JSON documents.
-func (in *input) add(name string, data []byte) error {
-	var stream bytes.Buffer
-	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			document, err = yaml.ToJSON(document)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		stream.Write(document)
-		stream.WriteByte('\n')
-	}
-	decoded, err := in.cluster.Decode(&stream)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	for _, e := range decoded.Errors {
-		in.notes = append(in.notes, name+": left out: "+e.Error())
-	}
-	return nil
 }
 
 // nodes are those to drain, by name.
 func (in *input) nodes(names []string, now time.Time) ([]termination.DrainNode, error) {
 	const most = 10
-	if len(in.cluster.Nodes) == 0 {
-		return nil, errors.New("no nodes found; wanted is the output of kubectl get nodeclaims,nodes,pods,pdb -A -o yaml")
-	}
 	if len(names) == 0 && len(in.cluster.Nodes) > most {
 		return nil, fmt.Errorf("there are %d nodes: say which to drain with -node", len(in.cluster.Nodes))
 	}
@@ -92,21 +55,18 @@ func (in *input) nodes(names []string, now time.Time) ([]termination.DrainNode, 
 		if len(names) > 0 && !slices.Contains(names, node.Name) {
 			continue
 		}
-		n, err := in.node(node, now)
-		if err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, n)
+		nodes = append(nodes, in.node(node, now))
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(nodes, func(n termination.DrainNode) bool { return n.Name == name }) {
-			return nil, fmt.Errorf("there is no node %q", name)
+			return nil, fmt.Errorf("-node %q: there is no such node", name)
 		}
 	}
 	return nodes, nil
 }
 
-func (in *input) node(node *corev1.Node, now time.Time) (termination.DrainNode, error) {
+// node with its pods, and what is left of its grace period if its end has begun.
+func (in *input) node(node *corev1.Node, now time.Time) termination.DrainNode {
 	n := termination.DrainNode{Name: node.Name}
 	for _, pod := range in.cluster.Pods {
 		if pod.Spec.NodeName == node.Name {
@@ -115,20 +75,23 @@ func (in *input) node(node *corev1.Node, now time.Time) (termination.DrainNode, 
 	}
 	claim := in.claimOf(node)
 	if claim == nil {
-		return n, nil
+		return n
 	}
-	if g := claim.Spec.TerminationGracePeriod; g != nil {
-		n.GracePeriod = &g.Duration
-	}
-	deadline, ok, err := annotations.For("").TerminationDeadline(claim)
-	if err != nil {
-		return n, fmt.Errorf("node claim %s: %w", claim.Name, err)
-	}
-	if ok {
+	grace := claim.Spec.TerminationGracePeriod
+	deadline, written, err := annotations.For("").TerminationDeadline(claim)
+	switch {
+	case err != nil:
+		in.errors = append(in.errors, fmt.Errorf("node claim %s: %w; its node is taken to have no deadline", claim.Name, err))
+	case written:
 		left := deadline.Sub(now)
 		n.GracePeriod = &left
+	case grace != nil && claim.DeletionTimestamp != nil:
+		left := claim.DeletionTimestamp.Add(grace.Duration).Sub(now)
+		n.GracePeriod = &left
+	case grace != nil:
+		n.GracePeriod = &grace.Duration
 	}
-	return n, nil
+	return n
 }
 
 func (in *input) claimOf(node *corev1.Node) *disruption.NodeClaim {
@@ -140,11 +103,11 @@ func (in *input) claimOf(node *corev1.Node) *disruption.NodeClaim {
 	return nil
 }
 
-// ledger of the PDBs; selectors that can't be read are noted.
+// ledger of the PDBs; selectors that can't be read are errors.
 func (in *input) ledger() *termination.Ledger {
 	ledger, errs := termination.CompileLedger(in.cluster.PodDisruptionBudgets, in.cluster.Pods, termination.LedgerOptions{})
 	for _, err := range errs {
-		in.notes = append(in.notes, "left out, as the eviction API does: "+err.Error())
+		in.errors = append(in.errors, fmt.Errorf("left out, as the eviction API does: %w", err))
 	}
 	return ledger
 }

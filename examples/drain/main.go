@@ -6,19 +6,23 @@
 //	kubectl get nodeclaims,nodes,pods,pdb -A -o yaml | go run ./examples/drain -f - -node node-1,node-2
 //	go run ./examples/drain -svg drain.svg                 a drawing as well
 //
-// It reads YAML or JSON. Exit codes: 0 fine, 1 the drain can't end by -by, 2 bad
-// usage or unreadable input.
+// It reads YAML or JSON, gzipped or not. Exit codes: 0 fine, 1 the drain can't end by
+// -by, 2 bad usage or input. What can be read of bad input is answered all the same;
+// the errors name file, document and field.
 package main
 
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/node-disruption/disruption/examples/internal/dump"
 )
 
 //go:embed sample.yaml
@@ -34,7 +38,7 @@ type settings struct {
 	files    []string
 	nodes    []string
 	now      string
-	by       string
+	end      *time.Time // nil if nobody asks
 	svg      string
 	recovery time.Duration
 }
@@ -43,6 +47,10 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	s := &settings{}
 	flags := flag.NewFlagSet("drain", flag.ContinueOnError)
 	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: drain [-f FILE]... [-node NAMES]... [-now TIME] [-by TIME] [-recovery DURATION] [-svg FILE]")
+		flags.PrintDefaults()
+	}
 	flags.Func("f", "`FILE` with nodes, node claims, pods and PDBs; - is standard input (repeatable)", func(name string) error {
 		s.files = append(s.files, name)
 		return nil
@@ -52,38 +60,49 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 		return nil
 	})
 	flags.StringVar(&s.now, "now", "", "`TIME` at which the drain begins, RFC3339 (default: the clock; with the sample, its own)")
-	flags.StringVar(&s.by, "by", "", "`TIME` by which the nodes must be drained, RFC3339")
+	by := flags.String("by", "", "`TIME` by which the nodes must be drained, RFC3339")
 	flags.StringVar(&s.svg, "svg", "", "`FILE` to draw the timeline into")
 	flags.DurationVar(&s.recovery, "recovery", time.Minute, "how long a pod takes to be replaced by a healthy one")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if flags.NArg() > 0 {
+	switch {
+	case flags.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q: files are given with -f, nodes with -node", flags.Arg(0))
+	case s.recovery < 0:
+		return nil, fmt.Errorf("-recovery %s: want no less than 0", s.recovery)
+	case *by != "":
+		end, err := parseInstant("by", *by)
+		if err != nil {
+			return nil, err
+		}
+		s.end = &end
 	}
 	return s, nil
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	s, err := parse(args, stderr)
-	if err == flag.ErrHelp {
+	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
+	var late bool
 	if err == nil {
-		var late bool
-		if late, err = s.show(stdin, stdout, stderr); err == nil && late {
-			return 1
-		}
+		late, err = s.show(stdin, stdout)
 	}
-	if err != nil {
-		fmt.Fprintln(stderr, "drain:", err)
+	switch {
+	case err != nil:
+		dump.Complain(stderr, "drain", err)
 		return 2
+	case late:
+		return 1
 	}
 	return 0
 }
 
-// show prints the forecast, and reports whether the drain must be late.
-func (s *settings) show(stdin io.Reader, stdout, stderr io.Writer) (late bool, err error) {
+// show prints the forecast, and reports whether the drain must be late. Its error
+// may be about single objects only, after the forecast for the others.
+func (s *settings) show(stdin io.Reader, stdout io.Writer) (late bool, err error) {
 	now, err := s.instant()
 	if err != nil {
 		return false, err
@@ -92,19 +111,14 @@ func (s *settings) show(stdin io.Reader, stdout, stderr io.Writer) (late bool, e
 	if err != nil {
 		return false, err
 	}
-	for _, note := range in.notes {
-		fmt.Fprintln(stderr, "drain:", note)
-	}
 	p, err := newPicture(in, s, now)
 	if err != nil {
-		return false, err
+		return false, errors.Join(append(in.errors, err)...)
 	}
 	var out bytes.Buffer
 	p.writeText(&out)
-	if s.by != "" {
-		if late, err = p.writeFeasibility(&out, s.by); err != nil {
-			return false, err
-		}
+	if s.end != nil {
+		late = p.writeFeasibility(&out, *s.end)
 	}
 	if s.svg != "" {
 		var drawing bytes.Buffer
@@ -113,8 +127,10 @@ func (s *settings) show(stdin io.Reader, stdout, stderr io.Writer) (late bool, e
 			return false, err
 		}
 	}
-	_, err = stdout.Write(out.Bytes())
-	return late, err
+	if _, err := stdout.Write(out.Bytes()); err != nil {
+		return false, err
+	}
+	return late, errors.Join(in.errors...)
 }
 
 func (s *settings) instant() (time.Time, error) {
@@ -130,7 +146,7 @@ func (s *settings) instant() (time.Time, error) {
 func parseInstant(name, text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, fmt.Errorf("-%s %q: write it as %s", name, text, sampleNow)
+		return t, fmt.Errorf("-%s %q: want a time like %s", name, text, sampleNow)
 	}
 	return t.UTC(), nil
 }

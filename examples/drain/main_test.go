@@ -56,13 +56,13 @@ func TestWhatCannotBeAnswered(t *testing.T) {
 		stdin string
 		want  string
 	}{
-		{"a node that isn't there", []string{"-node", "node-x"}, "", `there is no node "node-x"`},
+		{"a node that isn't there", []string{"-node", "node-x"}, "", `-node "node-x": there is no such node`},
 		{"no nodes", []string{"-f", "-"}, "kind: List\napiVersion: v1\nitems: []\n", "no nodes found"},
 		{"too many nodes", []string{"-f", "-"}, many, "say which to drain with -node"},
-		{"no YAML", []string{"-f", "-"}, "a: b: c", "-:"},
+		{"no YAML", []string{"-f", "-"}, "a: b: c", "drain: -: documents[0]: not YAML"},
 		{"no file", []string{"-f", "missing.yaml"}, "", "missing.yaml"},
-		{"no time", []string{"-now", "noon"}, "", `-now "noon": write it as`},
-		{"no time to end by", []string{"-by", "noon"}, "", `-by "noon": write it as`},
+		{"no time", []string{"-now", "noon"}, "", `-now "noon": want a time like`},
+		{"no time to end by", []string{"-by", "noon"}, "", `-by "noon": want a time like`},
 		{"a file without -f", []string{"dump.yaml"}, "", "files are given with -f"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,5 +70,32 @@ func TestWhatCannotBeAnswered(t *testing.T) {
 			assert.Equal(t, 2, run(c.args, strings.NewReader(c.stdin), &out, &errs))
 			assert.Contains(t, errs.String(), c.want)
 		})
+	}
+}
+
+func TestPartlyBrokenInputIsAnsweredAndEndsWith2(t *testing.T) {
+	broken := append(bytes.Clone(sample), []byte(`---
+apiVersion: v1
+kind: Pod
+metadata: {name: odd, namespace: shop}
+spec: {terminationGracePeriodSeconds: soon}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: odd, namespace: shop}
+spec: {selector: {matchExpressions: [{key: app, operator: Like}]}}
+---
+a: b: c
+`)...)
+	broken = bytes.Replace(broken, []byte("name: general-a,"), []byte("name: general-a, annotations: {karpenter.sh/nodeclaim-termination-timestamp: soon},"), 1)
+	var out, errs bytes.Buffer
+	assert.Equal(t, 2, run([]string{"-f", "-", "-now", sampleNow}, bytes.NewReader(broken), &out, &errs))
+	assert.Contains(t, out.String(), "node-b: drained between")
+	for _, want := range []string{
+		"drain: -: documents[", "].spec.terminationGracePeriodSeconds: Invalid value",
+		"left out, as the eviction API does: podDisruptionBudgets[4].spec.selector: Invalid value: \"shop/odd\"",
+		"not YAML", "node claim general-a: metadata.annotations[karpenter.sh/nodeclaim-termination-timestamp]",
+	} {
+		assert.Contains(t, errs.String(), want)
 	}
 }

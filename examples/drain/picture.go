@@ -250,14 +250,10 @@ func (p *picture) writeBlocks(out *bytes.Buffer) {
 }
 
 // writeFeasibility answers whether the drain ends in time.
-func (p *picture) writeFeasibility(out *bytes.Buffer, by string) (late bool, err error) {
-	instant, err := parseInstant("by", by)
-	if err != nil {
-		return false, err
-	}
-	feasible := p.forecast.By(instant)
+func (p *picture) writeFeasibility(out *bytes.Buffer, end time.Time) (late bool) {
+	feasible := p.forecast.By(end)
 	fmt.Fprintf(out, "\nThe drain %s\n", feasible)
-	return feasible.Certainty == termination.Impossible, nil
+	return feasible.Certainty == termination.Impossible
 }
 
 func stamp(t time.Time) string { return t.Format(time.RFC3339) }
