@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The breakers of Karpenter, Cluster API, the Node Healthcheck Operator and
@@ -72,4 +73,25 @@ func TestBreakers(t *testing.T) {
 			assert.Equal(t, test.allowed, test.breaker.Read(test.nodes, test.sick).Allowed())
 		})
 	}
+}
+
+// FuzzBreaker reads any text: no panic, what it can't read allows nothing, and
+// more sick nodes never open a breaker that isn't a range.
+func FuzzBreaker(f *testing.F) {
+	f.Add("20%", 10, 2) // the default
+	f.Add("[3-5]", 10, 4)
+	f.Add("[-]", 1, 0)                      // a range of nothing
+	f.Add("18446744073709551616", 1, 1)     // more than any integer
+	f.Add("9999999999999999999%", 1<<30, 1) // a product that would overflow
+	f.Fuzz(func(t *testing.T, text string, nodes, sick int) {
+		nodes, sick = nodes&0xffff, sick&0xffff
+		b := Breaker{MaxUnhealthy: text}
+		c := b.Read(nodes, sick)
+		if c.Err != nil {
+			require.False(t, c.Allowed())
+			require.NotEmpty(t, (&Options{Settings: Settings{Breaker: b}}).Validate(nil))
+		} else if c.Min == 0 && !c.Allowed() {
+			require.False(t, b.Read(nodes, sick+1).Allowed())
+		}
+	})
 }
