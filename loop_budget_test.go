@@ -103,7 +103,7 @@ func TestBudgetsHoldAcrossPasses(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		c := *generated(8, false)
+		c := *generated(6, false)
 		limit := rapid.IntRange(1, 3).Draw(t, "limit")
 		for i, pool := range c.NodePools {
 			limited := *pool
@@ -116,14 +116,14 @@ func TestBudgetsHoldAcrossPasses(t *testing.T) {
 			c.NodeClaims[i] = &drifted
 		}
 		h := &slowHost{cluster: &c, ready: map[string]time.Time{}, gone: map[string]time.Time{}}
-		for steps := 0; h.started < 8 || len(h.gone) > 0; steps++ {
+		for steps := 0; h.started < 6 || len(h.gone) > 0; steps++ {
 			require.Less(t, steps, 3000, "the roll-out ends")
 			h.step(t)
 			for pool, n := range h.disrupting() {
 				require.LessOrEqual(t, n, limit, pool)
 			}
-			c.Now = c.Now.Add(time.Duration(rapid.IntRange(1, 60).Draw(t, "pause")) * time.Second)
+			c.Now = c.Now.Add(time.Duration(rapid.IntRange(5, 120).Draw(t, "pause")) * time.Second)
 		}
-		require.Equal(t, 8, h.started, "each node once")
+		require.Equal(t, 6, h.started, "each node once")
 	})
 }

@@ -2,6 +2,7 @@ package consolidation
 
 import (
 	"encoding/json"
+	"math"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -23,4 +24,35 @@ func (r Replacement) MarshalJSON() ([]byte, error) {
 		Requests         corev1.ResourceList          `json:"requests,omitempty"`
 		MinValuesRelaxed bool                         `json:"minValuesRelaxed,omitempty"`
 	}{r.Pool, names, r.Price, r.Requirements.Specs(), r.Requests, r.MinValuesRelaxed})
+}
+
+// MarshalJSON writes null for what is no number: a pod-deletion-cost of "NaN" makes
+// the disruption of a move NaN.
+func (m Move) MarshalJSON() ([]byte, error) {
+	type plain Move
+	return json.Marshal(struct {
+		plain
+		Price      *float64 `json:"price"`
+		Savings    *float64 `json:"savings"`
+		Disruption *float64 `json:"disruption"`
+	}{plain(m), finite(m.Price), finite(m.Savings), finite(m.Disruption)})
+}
+
+// MarshalJSON writes null for what is no number or has no bound.
+func (s PoolScore) MarshalJSON() ([]byte, error) {
+	type plain PoolScore
+	return json.Marshal(struct {
+		plain
+		SavingsFraction    *float64 `json:"savingsFraction"`
+		DisruptionFraction *float64 `json:"disruptionFraction"`
+		Score              *float64 `json:"score"`
+	}{plain(s), finite(s.SavingsFraction), finite(s.DisruptionFraction), finite(s.Score)})
+}
+
+// finite is nil for the values that JSON has no way to write.
+func finite(f float64) *float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil
+	}
+	return &f
 }
