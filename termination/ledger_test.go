@@ -318,15 +318,74 @@ func TestWaves(t *testing.T) {
 		node("n2", podOf("e", web)),
 		node("n3", podOf("f", web), podOf("free", nil)),
 		node("n4", podOf("g", db)),
+		node("n6", podOf("protected", nil, doNotDisrupt("true"))),
+		node("n7", podOf("protected for a time", nil, doNotDisrupt("1h"), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: noon} })),
+		node("n8", podOf("leaving", web, terminatingUntil(noon)), podOf("done", db, phase(corev1.PodSucceeded))),
 	}, termination.RulesFor(""), 10*time.Minute, noon)
-	assert.Equal(t, [][]string{{"n1", "n2"}, {"n3"}, {"n5"}}, waves.Rounds)
-	assert.Equal(t, []string{"n5"}, waves.Alone, "three tokens of a PDB that never has more than two")
-	require.Len(t, waves.Never, 1)
+	assert.Equal(t, [][]string{{"n1", "n2", "n7", "n8"}, {"n3"}, {"n5"}}, waves.Rounds)
+	assert.Equal(t, []string{"n5"}, waves.PodByPod, "three tokens of a PDB that never has more than two")
+	require.Len(t, waves.Never, 2)
 	assert.Equal(t, "n4", waves.Never[0].Node)
 	assert.Equal(t, termination.MaxUnavailableZero, waves.Never[0].Why.Code)
-	assert.Equal(t, 3, waves.Least, "six pods, two at a time")
+	assert.Equal(t, "n6", waves.Never[1].Node)
+	assert.Equal(t, termination.DoNotDisrupt, waves.Never[1].Why.Code)
+	assert.Equal(t, 2, waves.Refills, "six pods, two at a time")
 	assert.Equal(t, 20*time.Minute, waves.LowerBound)
-	assert.Equal(t, "3 rounds, at least 3 for default/web, 20m0s or more, and 1 node that can't be drained", waves.String())
+	assert.Equal(t, "3 rounds; default/web must recover 2 times, which takes 20m0s or more; 2 nodes can't be drained", waves.String())
+
+	alone := termination.PlanWaves(nil, []termination.NodePods{node("n1", podOf("a", web)), node("n2")}, termination.RulesFor(""), time.Minute, noon)
+	assert.Equal(t, "1 round", alone.String(), "no PDBs, one round")
+}
+
+// No round takes more tokens of a PDB than it has at its best, but for a node that
+// goes pod by pod, which then shares the PDB with no other; every node is in one
+// round or can never go; and the bound is no more than the rounds need.
+func TestNoWaveOverdrawsAPDB(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		apps := []string{"a", "b", "c"}
+		best := map[string]int{}
+		var list []*policyv1.PodDisruptionBudget
+		for _, app := range apps {
+			best[app] = rapid.IntRange(1, 3).Draw(t, "best")
+			list = append(list, pdbOf(app, map[string]string{"app": app}, 0, maxUnavailable(fmt.Sprint(best[app])), healthOf(5, int32(10-best[app]), 10)))
+		}
+		ledger, _ := termination.CompileLedger(list, nil, termination.LedgerOptions{})
+		need := map[string]map[string]int{}
+		var nodes []termination.NodePods
+		for i := range rapid.IntRange(0, 8).Draw(t, "nodes") {
+			node := termination.NodePods{Name: fmt.Sprint("n", i)}
+			need[node.Name] = map[string]int{}
+			for j := range rapid.IntRange(0, 4).Draw(t, "pods") {
+				app := rapid.SampledFrom(apps).Draw(t, "app")
+				need[node.Name][app]++
+				node.Pods = append(node.Pods, podOf(fmt.Sprint(node.Name, "-", j), map[string]string{"app": app}))
+			}
+			nodes = append(nodes, node)
+		}
+		waves := termination.PlanWaves(ledger, nodes, termination.RulesFor(""), time.Minute, noon)
+		placed, total, rounds := 0, map[string]int{}, map[string]int{}
+		for _, round := range waves.Rounds {
+			placed += len(round)
+			for _, app := range apps {
+				used, users := 0, 0
+				for _, name := range round {
+					used += need[name][app]
+					users += min(1, need[name][app])
+				}
+				assert.True(t, used <= best[app] || users == 1, "%s in %v", app, round)
+				total[app] += used
+				rounds[app] += (used + best[app] - 1) / best[app]
+			}
+		}
+		assert.Equal(t, len(nodes), placed)
+		for _, app := range apps {
+			assert.LessOrEqual(t, (total[app]+best[app]-1)/best[app]-1, waves.Refills)
+			if waves.Binding.Name == app {
+				assert.Equal(t, (total[app]-1)/best[app], waves.Refills)
+				assert.LessOrEqual(t, waves.Refills, rounds[app]-1)
+			}
+		}
+	})
 }
 
 // benchmarkLedger is a cluster of many pods under many PDBs in ten namespaces.

@@ -22,21 +22,22 @@ type Waves struct {
 	// Rounds of nodes that can go at the same time, each sorted by name. Every
 	// node holds all the tokens that its pods need, or waits.
 	Rounds [][]string
-	// Alone lists the nodes in Rounds that need more tokens of some PDB than it
-	// has even at its best: each has a round of its own and drains pod by pod.
-	Alone []string
+	// PodByPod lists the nodes in Rounds that need more tokens of some PDB than it
+	// has even at its best, by name: in their round they hold all of them, and use
+	// each several times.
+	PodByPod []string
 	// Never says which nodes can't be drained by evictions at all, by name.
 	Never []Stuck
-	// Least is the smallest number of times that some PDB must be filled again,
-	// plus one, and Binding that PDB. Without PDBs it is one.
-	Least   int
+	// Refills is how often Binding, the PDB that is short most often, must get its
+	// tokens back before all nodes of Rounds are drained; 0 and no name if none must.
+	Refills int
 	Binding types.NamespacedName
-	// LowerBound is the least time that the evictions of all nodes take: the rounds
-	// of Binding but the last, each as long as a replacement takes to be healthy.
+	// LowerBound is the least time that the evictions of all nodes take: each refill
+	// takes as long as a replacement needs to be healthy.
 	LowerBound time.Duration
 }
 
-// Stuck is a node that holds a pod whose PDBs never let it go.
+// Stuck is a node that holds a pod which nothing but a deadline ever moves.
 type Stuck struct {
 	Node string
 	Pod  *corev1.Pod // the caller's own
@@ -49,8 +50,12 @@ type Stuck struct {
 // Each PDB lends as many tokens at a time as it would allow with every expected
 // pod healthy. Nodes are taken in the order of their names, each into the first
 // round that has all its tokens, so that two nodes never hold what the other
-// waits for. Only evictable pods count.
+// waits for. Only pods that a drain evicts count; one that do-not-disrupt protects
+// for a time counts as if that were over. A nil ledger has no PDBs.
 func PlanWaves(l *Ledger, nodes []NodePods, rules *Rules, recovery time.Duration, now time.Time) Waves {
+	if l == nil {
+		l = &Ledger{}
+	}
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b NodePods) int { return cmp.Compare(a.Name, b.Name) })
 	w := waver{ledger: l, rules: rules, now: now, total: make([]int32, len(l.accounts))}
@@ -73,10 +78,10 @@ type waver struct {
 func (w *waver) place(node NodePods) {
 	need := map[int]int32{}
 	for _, pod := range node.Pods {
-		if !w.rules.IsEvictable(pod, w.now) {
+		if IsTerminating(pod) || !w.rules.IsWaitingEviction(pod, w.now) {
 			continue
 		}
-		if why, blocked := w.ledger.Structural(pod); blocked {
+		if why, blocked := w.stuck(pod); blocked {
 			w.waves.Never = append(w.waves.Never, Stuck{Node: node.Name, Pod: pod, Why: why})
 			return
 		}
@@ -84,24 +89,35 @@ func (w *waver) place(node NodePods) {
 			need[one.value]++
 		}
 	}
-	alone := false
+	podByPod := false
 	for position, n := range need {
 		w.total[position] += n
-		alone = alone || n > w.ledger.accounts[position].atBest()
+		if best := w.ledger.accounts[position].atBest(); n > best {
+			need[position], podByPod = best, true
+		}
 	}
-	if alone {
-		w.waves.Alone = append(w.waves.Alone, node.Name)
-		w.waves.Rounds = append(w.waves.Rounds, []string{node.Name})
-		w.left = append(w.left, nil)
-		return
+	if podByPod {
+		w.waves.PodByPod = append(w.waves.PodByPod, node.Name)
 	}
 	w.join(node.Name, need)
+}
+
+// stuck reports whether nothing but a deadline would ever move the pod.
+func (w *waver) stuck(pod *corev1.Pod) (Structural, bool) {
+	if w.rules.DoNotDisrupt(pod, w.now) && w.rules.protectedUntil(pod, w.now) == nil {
+		return Structural{
+			Code:    DoNotDisrupt,
+			Message: "do-not-disrupt protects the pod without an end",
+			Fix:     "remove the do-not-disrupt annotation",
+		}, true
+	}
+	return w.ledger.Structural(pod)
 }
 
 // join puts the node into the first round that has all its tokens left.
 func (w *waver) join(name string, need map[int]int32) {
 	for i, left := range w.left {
-		if left != nil && covers(left, need) {
+		if covers(left, need) {
 			w.waves.Rounds[i] = append(w.waves.Rounds[i], name)
 			spend(left, need)
 			return
@@ -131,20 +147,19 @@ func spend(left []int32, need map[int]int32) {
 	}
 }
 
-// bound finds the PDB that must be filled most often.
+// bound finds the PDB that must get its tokens back most often.
 func (w *waver) bound(recovery time.Duration) {
-	w.waves.Least = min(1, len(w.waves.Rounds))
 	for i, a := range w.ledger.accounts {
 		best := a.atBest()
 		if best == 0 || w.total[i] == 0 {
 			continue
 		}
-		rounds := int((w.total[i] + best - 1) / best)
-		if rounds > w.waves.Least || rounds == w.waves.Least && rounds > 1 && compareNames(a.name, w.waves.Binding) < 0 {
-			w.waves.Least, w.waves.Binding = rounds, a.name
+		refills := int((w.total[i] - 1) / best)
+		if refills > w.waves.Refills || refills == w.waves.Refills && refills > 0 && compareNames(a.name, w.waves.Binding) < 0 {
+			w.waves.Refills, w.waves.Binding = refills, a.name
 		}
 	}
-	w.waves.LowerBound = time.Duration(max(0, w.waves.Least-1)) * recovery
+	w.waves.LowerBound = time.Duration(w.waves.Refills) * recovery
 }
 
 // atBest is how many tokens the PDB lends when every expected pod is healthy:
@@ -154,11 +169,11 @@ func (a *account) atBest() int32 { return max(a.health.AtBest(), a.allowed) }
 // String is the plan in one line.
 func (w Waves) String() string {
 	text := counted(len(w.Rounds), "round")
-	if w.Least > 1 {
-		text += fmt.Sprintf(", at least %d for %s, %s or more", w.Least, w.Binding, w.LowerBound)
+	if w.Refills > 0 {
+		text += fmt.Sprintf("; %s must recover %s, which takes %s or more", w.Binding, counted(w.Refills, "time"), w.LowerBound)
 	}
 	if len(w.Never) > 0 {
-		text += ", and " + counted(len(w.Never), "node") + " that can't be drained"
+		text += "; " + counted(len(w.Never), "node") + " can't be drained"
 	}
 	return text
 }

@@ -48,7 +48,7 @@ func (s *settings) read(stdin io.Reader) (*input, error) {
 func (in *input) nodes(names []string, now time.Time) ([]termination.DrainNode, error) {
 	const most = 10
 	if len(names) == 0 && len(in.cluster.Nodes) > most {
-		return nil, fmt.Errorf("there are %d nodes: say which to drain with -node", len(in.cluster.Nodes))
+		return nil, fmt.Errorf("there are %d nodes: say which to drain with -node, such as %s", len(in.cluster.Nodes), in.cluster.Nodes[0].Name)
 	}
 	var nodes []termination.DrainNode
 	for _, node := range in.cluster.Nodes {

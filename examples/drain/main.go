@@ -56,7 +56,7 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 		return nil
 	})
 	flags.Func("node", "`NAMES` of the nodes to drain, by commas (repeatable; all, if there are ten at most)", func(names string) error {
-		s.nodes = append(s.nodes, strings.Split(names, ",")...)
+		s.nodes = append(s.nodes, strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })...)
 		return nil
 	})
 	flags.StringVar(&s.now, "now", "", "`TIME` at which the drain begins, RFC3339 (default: the clock; with the sample, its own)")

@@ -73,6 +73,17 @@ func TestWhatCannotBeAnswered(t *testing.T) {
 	}
 }
 
+// Spans of seconds and of years have a picture too.
+func TestAnySpanHasAPicture(t *testing.T) {
+	for _, args := range [][]string{
+		{"-recovery", "100000h"}, {"-recovery", "0s"}, {"-now", "9999-12-31T23:59:59Z"}, {"-now", "0001-01-01T00:00:00Z"}, {"-now", "2026-12-24T22:00:00Z"}, {"-node", "node-a, ,node-b"},
+	} {
+		var out, errs bytes.Buffer
+		assert.Zero(t, run(append(args, "-svg", filepath.Join(t.TempDir(), "drain.svg")), nil, &out, &errs), "%v: %s", args, errs.String())
+		assert.Contains(t, out.String(), "node-a")
+	}
+}
+
 func TestPartlyBrokenInputIsAnsweredAndEndsWith2(t *testing.T) {
 	broken := append(bytes.Clone(sample), []byte(`---
 apiVersion: v1

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/node-disruption/disruption/termination"
 )
@@ -16,6 +18,7 @@ type picture struct {
 	findings []string
 	recovery time.Duration
 	from, to time.Time // what the timeline shows
+	width    int       // of the longest name of a pod, in characters
 }
 
 func newPicture(in *input, s *settings, now time.Time) (*picture, error) {
@@ -34,12 +37,20 @@ func newPicture(in *input, s *settings, now time.Time) (*picture, error) {
 	p.waves = termination.PlanWaves(ledger, pods, rules, s.recovery, now)
 	p.lint(in, nodes, ledger, now)
 	p.to = p.end()
+	for _, node := range p.forecast.Nodes {
+		for _, pod := range node.Pods {
+			p.width = min(longest, max(p.width, utf8.RuneCountInString(short(pod.Pod))))
+		}
+	}
 	return p, nil
 }
 
-// lint finds what is wrong with each node's settings, each thing once.
+// lint finds what is wrong with each node's settings; what has the same cure is
+// said once.
 func (p *picture) lint(in *input, nodes []termination.DrainNode, ledger *termination.Ledger, now time.Time) {
-	seen := map[string]bool{}
+	first := map[string]int{} // by code and cure
+	var more []int
+	said := map[string]bool{}
 	for _, node := range nodes {
 		settings := termination.Settings{TerminationGracePeriod: node.GracePeriod, Pods: node.Pods, Ledger: ledger}
 		for _, n := range in.cluster.Nodes {
@@ -48,10 +59,22 @@ func (p *picture) lint(in *input, nodes []termination.DrainNode, ledger *termina
 			}
 		}
 		for _, f := range termination.Lint(settings, now) {
-			if text := f.String(); !seen[text] {
-				seen[text] = true
-				p.findings = append(p.findings, text)
+			cure := string(f.Code) + f.Fix
+			at, known := first[cure]
+			switch {
+			case said[f.String()]:
+			case known:
+				more[at]++
+			default:
+				first[cure] = len(p.findings)
+				p.findings, more = append(p.findings, f.String()), append(more, 0)
 			}
+			said[f.String()] = true
+		}
+	}
+	for i, n := range more {
+		if n > 0 {
+			p.findings[i] += fmt.Sprintf(" (and %d more like it)", n)
 		}
 	}
 }
@@ -77,9 +100,10 @@ func latest(a time.Time, b *time.Time) time.Time {
 	return a
 }
 
-// at is the place of an instant on a line of some length.
+// at is the place of an instant on a line of some length, within its ends.
 func (p *picture) at(t time.Time, length int) int {
-	return int(int64(length) * int64(t.Sub(p.from)) / int64(p.to.Sub(p.from)))
+	part := float64(t.Sub(p.from)) / float64(p.to.Sub(p.from))
+	return int(float64(length) * min(1, max(0, part)))
 }
 
 // step is the distance of the marks on the time axis.
@@ -89,10 +113,13 @@ func (p *picture) step() time.Duration {
 			return step
 		}
 	}
-	return 24 * time.Hour
+	return max(24*time.Hour, (p.to.Sub(p.from) / 8).Truncate(24*time.Hour))
 }
 
-const line = 60 // characters of a timeline
+const (
+	line    = 60 // characters of a timeline
+	longest = 48 // characters of a pod's name; longer ones are cut
+)
 
 func (p *picture) writeText(out *bytes.Buffer) {
 	fmt.Fprintf(out, "Drain from %s, if a pod is replaced by a healthy one within %s\n", stamp(p.from), p.recovery)
@@ -114,7 +141,14 @@ func (p *picture) writeText(out *bytes.Buffer) {
 func (p *picture) writeWaves(out *bytes.Buffer) {
 	fmt.Fprintf(out, "\nBy evictions alone, each node having all that its pods need: %s\n", p.waves)
 	for i, round := range p.waves.Rounds {
-		fmt.Fprintf(out, "  round %d: %s\n", i+1, strings.Join(round, ", "))
+		names := make([]string, len(round))
+		for j, name := range round {
+			names[j] = name
+			if slices.Contains(p.waves.PodByPod, name) {
+				names[j] += " (pod by pod)"
+			}
+		}
+		fmt.Fprintf(out, "  round %d: %s\n", i+1, strings.Join(names, ", "))
 	}
 	for _, stuck := range p.waves.Never {
 		fmt.Fprintf(out, "  never: %s, for %s (%s)\n", stuck.Node, short(stuck.Pod), stuck.Why.Code)
@@ -122,42 +156,49 @@ func (p *picture) writeWaves(out *bytes.Buffer) {
 }
 
 func (p *picture) writeNode(out *bytes.Buffer, node termination.NodeForecast) {
-	fmt.Fprintf(out, "\n%s: %s\n", node.Name, bounds(node))
-	fmt.Fprintf(out, "  %-24s %s\n", "", p.axis())
+	fmt.Fprintf(out, "\n%s: %s\n", node.Name, p.bounds(node))
+	fmt.Fprintf(out, "  %-*s %s\n", p.width, "", p.axis())
 	for _, pod := range node.Pods {
-		fmt.Fprintf(out, "  %-24s %s %s\n", clip(short(pod.Pod), 24), p.bar(pod.Slow, node.Deadline), how(pod))
+		fmt.Fprintf(out, "  %-*s %s %s\n", p.width, clip(short(pod.Pod), longest), p.bar(pod.Slow, node.Deadline), p.how(pod))
 	}
 }
 
 // bounds is when the node is drained, in words.
-func bounds(node termination.NodeForecast) string {
+func (p *picture) bounds(node termination.NodeForecast) string {
 	text := ""
 	switch {
 	case node.Earliest == nil:
 		text = "never drained"
 	case node.Latest == nil:
-		text = "drained at " + clock(*node.Earliest) + " at the earliest, perhaps never"
+		text = "drained at " + p.clock(*node.Earliest) + " at the earliest, perhaps never"
 	case node.Earliest.Equal(*node.Latest):
-		text = "drained at " + clock(*node.Latest)
+		text = "drained at " + p.clock(*node.Latest)
 	default:
-		text = "drained between " + clock(*node.Earliest) + " and " + clock(*node.Latest)
+		text = "drained between " + p.clock(*node.Earliest) + " and " + p.clock(*node.Latest)
 	}
 	if node.Deadline != nil {
-		return text + ", deadline " + clock(*node.Deadline)
+		return text + ", deadline " + p.clock(*node.Deadline)
 	}
 	return text + ", no deadline"
 }
 
 func (p *picture) axis() string {
-	marks := []rune(strings.Repeat(" ", line+8))
+	marks := []rune(strings.Repeat(" ", line+12))
 	for t := p.from; !t.After(p.to); t = t.Add(p.step()) {
-		text := clock(t)
-		if p.step() >= time.Minute {
-			text = t.Format("15:04")
-		}
-		copy(marks[p.at(t, line):], []rune(text))
+		copy(marks[p.at(t, line):], []rune(p.mark(t)))
 	}
 	return strings.TrimRight(string(marks), " ")
+}
+
+// mark is the label of an instant on the axis.
+func (p *picture) mark(t time.Time) string {
+	switch step := p.step(); {
+	case step < time.Minute:
+		return t.Format(time.TimeOnly)
+	case step < 24*time.Hour:
+		return t.Format("15:04")
+	}
+	return t.Format("Jan 2")
 }
 
 // bar is the slow course of a pod.
@@ -185,15 +226,15 @@ func (p *picture) bar(d termination.Departure, deadline *time.Time) string {
 }
 
 // how is what happens to a pod, in words.
-func how(pod termination.PodForecast) string {
+func (p *picture) how(pod termination.PodForecast) string {
 	d := pod.Slow
 	if d.Told == nil {
 		if pod.Fast.Told != nil {
-			return "may go at " + clock(*pod.Fast.Told) + ", or never: " + string(d.Held.Code)
+			return "may go at " + p.clock(*pod.Fast.Told) + ", or never: " + string(d.Held.Code)
 		}
 		return "never goes: " + string(d.Held.Code)
 	}
-	text := told(pod) + fmt.Sprintf(", %s of grace", d.Grace)
+	text := p.told(pod) + fmt.Sprintf(", %s of grace", d.Grace)
 	if d.Lost >= 2*time.Second {
 		text += fmt.Sprintf(", loses %s", d.Lost)
 	}
@@ -204,7 +245,7 @@ func how(pod termination.PodForecast) string {
 }
 
 // told is how and when the pod is told to go, in either course.
-func told(pod termination.PodForecast) string {
+func (p *picture) told(pod termination.PodForecast) string {
 	fast, slow := pod.Fast, pod.Slow
 	if fast.Told != nil && fast.Told.After(*slow.Told) {
 		fast, slow = slow, fast
@@ -213,11 +254,11 @@ func told(pod termination.PodForecast) string {
 	case termination.IsTerminating(pod.Pod):
 		return "terminating"
 	case fast.Told == nil || fast.Told.Equal(*slow.Told):
-		return verb(slow) + " at " + clock(*slow.Told)
+		return verb(slow) + " at " + p.clock(*slow.Told)
 	case fast.Forced != slow.Forced:
-		return verb(fast) + " at " + clock(*fast.Told) + " or " + verb(slow) + " at " + clock(*slow.Told)
+		return verb(fast) + " at " + p.clock(*fast.Told) + " or " + verb(slow) + " at " + p.clock(*slow.Told)
 	}
-	return verb(slow) + " between " + clock(*fast.Told) + " and " + clock(*slow.Told)
+	return verb(slow) + " between " + p.clock(*fast.Told) + " and " + p.clock(*slow.Told)
 }
 
 func verb(d termination.Departure) string {
@@ -257,7 +298,15 @@ func (p *picture) writeFeasibility(out *bytes.Buffer, end time.Time) (late bool)
 }
 
 func stamp(t time.Time) string { return t.Format(time.RFC3339) }
-func clock(t time.Time) string { return t.Format(time.TimeOnly) }
+
+// clock shows an instant by its time of day, and by its date if that isn't the
+// first day's.
+func (p *picture) clock(t time.Time) string {
+	if t.Sub(p.from.Truncate(24*time.Hour)) < 24*time.Hour {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format("Jan 2 15:04:05")
+}
 
 func clip(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {

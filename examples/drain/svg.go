@@ -12,11 +12,9 @@ import (
 // Sizes of the drawing, in pixels.
 const (
 	margin  = 24
-	names   = 190 // where the timeline begins
 	wide    = 560 // how long it is
 	words   = 430 // room for the text to its right
 	rowHigh = 24
-	page    = names + wide + words + margin
 )
 
 // Colours of what a pod is doing.
@@ -27,7 +25,17 @@ const (
 	dim    = "#59636e"
 )
 
+// names is where the timelines begin: to the right of the longest name.
+func (p *picture) names() int {
+	width := 7*p.width + 10
+	for _, node := range p.forecast.Nodes {
+		width = max(width, 9*len(node.Name)+10)
+	}
+	return margin + width
+}
+
 func (p *picture) writeSVG(out *bytes.Buffer) {
+	page := p.names() + wide + words + margin
 	var body bytes.Buffer
 	y := p.svgHead(&body)
 	for _, node := range p.forecast.Nodes {
@@ -59,11 +67,11 @@ func (p *picture) svgHead(out *bytes.Buffer) int {
 func (p *picture) svgNode(out *bytes.Buffer, node termination.NodeForecast, y int) int {
 	y += 12
 	label(out, margin, y, `font-size="14" font-weight="bold"`, node.Name)
-	label(out, names, y, "", bounds(node))
+	label(out, p.names(), y, "", p.bounds(node))
 	y += 24
 	top := y
 	for t := p.from; !t.After(p.to); t = t.Add(p.step()) {
-		x := names + p.at(t, wide)
+		x := p.names() + p.at(t, wide)
 		label(out, x, y, `font-size="10" text-anchor="middle" fill="`+dim+`"`, p.mark(t))
 		fmt.Fprintf(out, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#eaeef2"/>`+"\n", x, top+4, x, top+6+rowHigh*len(node.Pods))
 	}
@@ -73,25 +81,18 @@ func (p *picture) svgNode(out *bytes.Buffer, node termination.NodeForecast, y in
 		y += rowHigh
 	}
 	if node.Deadline != nil {
-		x := names + p.at(*node.Deadline, wide)
+		x := p.names() + p.at(*node.Deadline, wide)
 		fmt.Fprintf(out, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="1.5" stroke-dasharray="4 3"/>`+"\n", x, top+4, x, y, forced)
 	}
 	return y
 }
 
-func (p *picture) mark(t time.Time) string {
-	if p.step() >= time.Minute {
-		return t.Format("15:04")
-	}
-	return clock(t)
-}
-
 func (p *picture) svgPod(out *bytes.Buffer, pod termination.PodForecast, y int) {
-	label(out, names-10, y+15, `text-anchor="end"`, clip(short(pod.Pod), 26))
+	label(out, p.names()-10, y+15, `text-anchor="end"`, clip(short(pod.Pod), longest))
 	d := pod.Slow
 	bar := func(from, to time.Time, fill string, least int) {
 		x := p.at(from, wide)
-		box(out, names+x, y+4, max(least, p.at(to, wide)-x), rowHigh-8, fill)
+		box(out, p.names()+x, y+4, max(least, p.at(to, wide)-x), rowHigh-8, fill)
 	}
 	if d.Told == nil {
 		bar(p.from, p.to, "url(#never)", 0)
@@ -101,7 +102,7 @@ func (p *picture) svgPod(out *bytes.Buffer, pod termination.PodForecast, y int) 
 		}
 		bar(*d.Told, *d.Gone, map[bool]string{true: forced, false: graced}[d.Forced], 3)
 	}
-	label(out, names+wide+12, y+15, `font-size="10.5" fill="`+dim+`"`, how(pod))
+	label(out, p.names()+wide+12, y+15, `font-size="10.5" fill="`+dim+`"`, p.how(pod))
 }
 
 func box(out *bytes.Buffer, x, y, w, h int, fill string) {
