@@ -2,29 +2,16 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/node-disruption/disruption/examples/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with a file of testdata, or rewrites that.
-func golden(t *testing.T, name string, got []byte) {
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, got, 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(string(want), string(got)))
-}
 
 func TestPictures(t *testing.T) {
 	for name, args := range map[string][]string{
@@ -38,10 +25,10 @@ func TestPictures(t *testing.T) {
 			code := run(append(args, "-svg", svg), time.Time{}, strings.NewReader(""), &stdout, &stderr)
 			require.Zero(t, code, stderr.String())
 			text, _, _ := strings.Cut(stdout.String(), "\ndrawn to")
-			golden(t, name+".txt", []byte(text))
+			golden.Compare(t, name+".txt", text)
 			drawn, err := os.ReadFile(svg)
 			require.NoError(t, err)
-			golden(t, name+".svg", drawn)
+			golden.Compare(t, name+".svg", string(drawn))
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,9 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/node-disruption/disruption/examples/internal/dump"
+	"github.com/node-disruption/disruption/examples/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func execute(stdin string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
@@ -26,20 +24,10 @@ func execute(stdin string, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-func golden(t *testing.T, name, got string) {
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got)
-}
-
 func TestTheSampleIsPlanned(t *testing.T) {
 	code, stdout, stderr := execute("")
 	require.Zero(t, code, stderr)
-	golden(t, "sample.txt", stdout)
+	golden.Compare(t, "sample.txt", stdout)
 	for _, line := range strings.Split(stdout, "\n") {
 		assert.LessOrEqual(t, utf8.RuneCountInString(line), width, line)
 	}
@@ -59,14 +47,14 @@ func TestTheSampleShowsEveryKindOfVerdict(t *testing.T) {
 func TestExplainTellsEverythingAboutOneNode(t *testing.T) {
 	code, stdout, stderr := execute("", "-explain", "n10-steady")
 	require.Zero(t, code, stderr)
-	golden(t, "explain.txt", stdout)
+	golden.Compare(t, "explain.txt", stdout)
 }
 
 // An edit of a NodePool is tried on the cluster before anybody applies it.
 func TestWhatIfTellsWhatAnEditWouldChange(t *testing.T) {
 	code, stdout, stderr := execute("", "-what-if", filepath.Join("testdata", "edit.yaml"))
 	require.Zero(t, code, stderr)
-	golden(t, "what-if.txt", stdout)
+	golden.Compare(t, "what-if.txt", stdout)
 	code, stdout, _ = execute("", "-what-if", filepath.Join("testdata", "edit.yaml"), "-o", "json")
 	require.Zero(t, code)
 	var c struct{ Nodes []struct{ Node string } }
