@@ -2,7 +2,9 @@ package termination
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,8 +25,27 @@ const (
 	TierCriticalDaemon
 )
 
+var tierNames = [...]string{"plain", "daemon", "critical", "critical daemon"}
+
+// String is the tier's name: plain, daemon, critical or critical daemon.
 func (t Tier) String() string {
-	return [...]string{"plain", "daemon", "critical", "critical daemon"}[t]
+	if t < 0 || int(t) >= len(tierNames) {
+		return fmt.Sprintf("tier %d", int(t))
+	}
+	return tierNames[t]
+}
+
+// MarshalText writes the tier's name.
+func (t Tier) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads a tier's name.
+func (t *Tier) UnmarshalText(text []byte) error {
+	i := slices.Index(tierNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("%q is no tier: want one of %s", text, strings.Join(tierNames[:], ", "))
+	}
+	*t = Tier(i)
+	return nil
 }
 
 // TierOf reports in which tier a drain evicts the pod.
@@ -41,7 +62,7 @@ func TierOf(pod *corev1.Pod) Tier {
 
 // Drain is what a plan for one node is made from.
 type Drain struct {
-	// Pods of the node.
+	// Pods of the node; nils are passed over.
 	Pods []*corev1.Pod
 	// Deadline at which the node's termination grace period ends; nil if none.
 	Deadline *time.Time
@@ -123,7 +144,7 @@ type planner struct {
 
 // collect lists the pods that the drain waits for.
 func (p *planner) collect() {
-	for _, pod := range p.Pods {
+	for _, pod := range present(p.Pods) {
 		if p.rules.IsWaitingEviction(pod, p.now) {
 			p.plan.Waiting = append(p.plan.Waiting, Wait{Pod: pod, Tier: TierOf(pod), Until: p.nextChange(pod)})
 		}
@@ -269,6 +290,14 @@ func (r *Rules) protectedUntil(pod *corev1.Pod, now time.Time) *time.Time {
 		return nil
 	}
 	return protection.Until
+}
+
+// present is the list without its nils.
+func present[T any](list []*T) []*T {
+	if !slices.Contains(list, nil) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(item *T) bool { return item == nil })
 }
 
 func comparePods(a, b *corev1.Pod) int {

@@ -2,6 +2,8 @@ package termination
 
 import (
 	"fmt"
+	"math"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -35,35 +37,53 @@ func (h Health) AtBest() int32 { return max(0, h.Expected-h.Desired) }
 func DesiredHealthy(spec *policyv1.PodDisruptionBudgetSpec, expected int32) (int32, bool) {
 	switch {
 	case spec.MaxUnavailable != nil:
-		n, err := intstr.GetScaledValueFromIntOrPercent(spec.MaxUnavailable, int(expected), true)
-		return max(0, expected-int32(n)), err == nil
+		n, ok := scaled(spec.MaxUnavailable, expected)
+		return max(0, expected-n), ok
 	case spec.MinAvailable != nil:
-		n, err := intstr.GetScaledValueFromIntOrPercent(spec.MinAvailable, int(expected), true)
-		return int32(n), err == nil
+		return scaled(spec.MinAvailable, expected)
 	}
 	return 0, true
 }
 
+// scaled is the number, or the percentage of all rounded up; never below zero, and
+// never more than an int32 holds.
+func scaled(v *intstr.IntOrString, all int32) (int32, bool) {
+	n, err := intstr.GetScaledValueFromIntOrPercent(v, int(all), true)
+	return int32(min(max(n, 0), math.MaxInt32)), err == nil
+}
+
 // compute fills the accounts from specs and pods in place of the statuses.
-func (l *Ledger) compute(pdbs []*policyv1.PodDisruptionBudget, pods []*corev1.Pod, replicas map[types.UID]int32) {
+// The PDBs are those of the accounts, in the same order.
+func (l *Ledger) compute(pdbs []*policyv1.PodDisruptionBudget, pods []*corev1.Pod, opts LedgerOptions) {
 	counts := make([]count, len(l.accounts))
-	for _, pod := range pods {
+	for _, pod := range present(pods) {
 		if IsTerminal(pod) {
 			continue
 		}
 		l.index.each(pod, func(e *entry[int]) bool {
-			counts[e.value].add(pod)
+			counts[e.value].add(pod, inFlight(pdbs[e.value], pod, opts.Now))
 			return true
 		})
 	}
 	for i, a := range l.accounts {
-		a.observed, a.crowded, a.syncError = true, false, ""
-		a.health, a.syncError = counts[i].health(&a.spec, replicas)
+		a.observed = true
+		a.health, a.syncError = counts[i].health(&a.spec, opts.Replicas)
 		a.allowed = a.health.Allowed()
 		if a.syncError != "" {
 			a.allowed = 0
 		}
 	}
+}
+
+// disruptionTimeout is how long the PDB controller waits for the deletion of a pod
+// whose eviction was granted.
+const disruptionTimeout = 2 * time.Minute
+
+// inFlight reports whether the pod's eviction was granted so lately that its
+// deletion may not be seen yet.
+func inFlight(pdb *policyv1.PodDisruptionBudget, pod *corev1.Pod, now time.Time) bool {
+	granted, ok := pdb.Status.DisruptedPods[pod.Name]
+	return ok && !granted.Add(disruptionTimeout).Before(now)
 }
 
 // count is the pods that one PDB selects.
@@ -73,9 +93,9 @@ type count struct {
 	orphans       int32               // pods that no controller has
 }
 
-func (c *count) add(pod *corev1.Pod) {
+func (c *count) add(pod *corev1.Pod, inFlight bool) {
 	c.pods++
-	if !IsTerminating(pod) && readiness(pod) == corev1.ConditionTrue {
+	if !inFlight && !IsTerminating(pod) && readiness(pod) == corev1.ConditionTrue {
 		c.healthy++
 	}
 	owner := metav1.GetControllerOf(pod)

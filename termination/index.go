@@ -36,6 +36,10 @@ func (x *pdbIndex[T]) build(pdbs []*policyv1.PodDisruptionBudget, value func(*po
 	var errs field.ErrorList
 	entries := map[string][]*entry[T]{}
 	for i, p := range pdbs {
+		if p == nil {
+			errs = append(errs, field.Required(field.NewPath("podDisruptionBudgets").Index(i), "nil"))
+			continue
+		}
 		selector, err := metav1.LabelSelectorAsSelector(p.Spec.Selector)
 		if err != nil {
 			path := field.NewPath("podDisruptionBudgets").Index(i).Child("spec", "selector")

@@ -21,9 +21,10 @@ import (
 // A ledger is changed by Take and Return and by nothing else. It isn't safe for
 // concurrent use; Clone costs little, since only the accounts are copied.
 type Ledger struct {
-	index    pdbIndex[int] // positions in accounts
-	accounts []*account    // by position
-	charged  []int32       // by position: tokens taken, less those returned
+	index    pdbIndex[int]                // positions in accounts
+	accounts []*account                   // by position
+	byName   map[types.NamespacedName]int // positions
+	charged  []int32                      // by position: tokens taken, less those returned
 }
 
 // account is what the ledger knows of one PDB; it never changes.
@@ -34,7 +35,7 @@ type account struct {
 	health    Health
 	allowed   int32 // from the status, or computed
 	observed  bool  // the status belongs to the latest spec
-	crowded   bool  // too many disrupted pods on record
+	disrupted int32 // pods on record as disrupted
 	always    bool  // unhealthyPodEvictionPolicy AlwaysAllow
 	syncError string
 }
@@ -54,23 +55,31 @@ type LedgerOptions struct {
 	// spec.replicas of the ReplicaSet, StatefulSet or the like that owns pods.
 	// Controllers that are missing count as wanting the pods that they have.
 	Replicas map[types.UID]int32
+	// Now is when the numbers are computed. Pods that a PDB's status names as
+	// disrupted are on their way out, and don't count as healthy, for two minutes;
+	// if Now is zero, for ever.
+	Now time.Time
 }
 
 // CompileLedger reads the PDBs, and the pods of the whole cluster, which may be
 // nil unless opts.FromSpec is set; it keeps nothing of either.
 //
 // A PDB whose selector can't be read is left out, as in the eviction API, and
-// reported by its path in the list; the ledger is never nil. Pods that are named
-// in a PDB's status as disrupted are in flight: the status has been charged for
-// them already.
+// reported by its path in the list; the ledger is never nil. Evictions granted a
+// moment ago are in flight: the status has been charged for them already, and with
+// FromSpec the pods that status.disruptedPods names don't count as healthy.
 func CompileLedger(pdbs []*policyv1.PodDisruptionBudget, pods []*corev1.Pod, opts LedgerOptions) (*Ledger, field.ErrorList) {
-	l := &Ledger{}
+	l := &Ledger{byName: make(map[types.NamespacedName]int, len(pdbs))}
+	var read []*policyv1.PodDisruptionBudget // by position
 	errs := l.index.build(pdbs, func(p *policyv1.PodDisruptionBudget) int {
-		l.accounts = append(l.accounts, newAccount(p, len(l.accounts)))
-		return len(l.accounts) - 1
+		position := len(l.accounts)
+		a := newAccount(p, position)
+		l.accounts, l.byName[a.name] = append(l.accounts, a), position
+		read = append(read, p)
+		return position
 	})
 	if opts.FromSpec {
-		l.compute(pdbs, pods, opts.Replicas)
+		l.compute(read, pods, opts)
 	}
 	l.charged = make([]int32, len(l.accounts))
 	return l, errs
@@ -87,7 +96,7 @@ func newAccount(p *policyv1.PodDisruptionBudget, position int) *account {
 		},
 		allowed:   p.Status.DisruptionsAllowed,
 		observed:  p.Status.ObservedGeneration >= p.Generation,
-		crowded:   len(p.Status.DisruptedPods) > maxDisruptedPods,
+		disrupted: int32(len(p.Status.DisruptedPods)),
 		always:    policy != nil && *policy == policyv1.AlwaysAllow,
 		syncError: syncError(p),
 	}
@@ -177,7 +186,7 @@ func (l *Ledger) ask(pod *corev1.Pod) (Answer, *account) {
 	switch {
 	case !a.observed:
 		refusal.Code, refusal.Status, refusal.RetryAfter = PDBUnobserved, 429, 10*time.Second
-	case a.allowed < 0 || a.crowded:
+	case a.allowed < 0 || a.disrupted+l.charged[a.position] > maxDisruptedPods:
 		refusal.Code, refusal.Status = PDBRefuses, 403
 	case left <= 0:
 		refusal.Code, refusal.Status = PDBExhausted, 429
@@ -202,7 +211,7 @@ func (l *Ledger) matching(pod *corev1.Pod) []*account {
 // The answer is that of the first pod refused.
 func (l *Ledger) Take(pods ...*corev1.Pod) Answer {
 	taken := make([]int, 0, len(pods))
-	for _, pod := range pods {
+	for _, pod := range present(pods) {
 		answer, charge := l.ask(pod)
 		if !answer.Allowed {
 			for _, position := range taken {
@@ -222,7 +231,7 @@ func (l *Ledger) Take(pods ...*corev1.Pod) Answer {
 // are healthy, or when the evictions came to nothing. Pods must be as they were
 // when they were taken; one that was taken for free is passed over.
 func (l *Ledger) Return(pods ...*corev1.Pod) {
-	for _, pod := range pods {
+	for _, pod := range present(pods) {
 		if one, n := l.index.match(pod); n == 1 && l.charged[one.value] > 0 && l.pays(pod, l.accounts[one.value]) {
 			l.charged[one.value]--
 		}
@@ -248,10 +257,9 @@ func (a *account) excuses(pod *corev1.Pod) bool {
 // Left reports how many more evictions of healthy pods the PDB allows; false if
 // the ledger doesn't know it.
 func (l *Ledger) Left(pdb types.NamespacedName) (int, bool) {
-	for _, a := range l.accounts {
-		if a.name == pdb {
-			return int(max(0, a.allowed-l.charged[a.position])), true
-		}
+	position, known := l.byName[pdb]
+	if !known {
+		return 0, false
 	}
-	return 0, false
+	return int(max(0, l.accounts[position].allowed-l.charged[position])), true
 }

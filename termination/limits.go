@@ -98,7 +98,7 @@ type Permission struct {
 //
 // Nothing is allocated unless a pod is blocked.
 func (l *Limits) CanEvict(now time.Time, pods ...*corev1.Pod) Permission {
-	for _, pod := range pods {
+	for _, pod := range present(pods) {
 		if code := l.blocked(pod, now); code != "" {
 			return Permission{Code: code, Pod: pod, Blocking: l.index.names(pod)}
 		}

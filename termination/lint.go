@@ -64,7 +64,7 @@ func Lint(s Settings, now time.Time) []Finding {
 		l.Ledger = &Ledger{}
 	}
 	l.window()
-	pods := slices.Clone(s.Pods)
+	pods := slices.Clone(present(s.Pods))
 	slices.SortStableFunc(pods, comparePods)
 	for _, pod := range pods {
 		if l.rules.IsWaitingEviction(pod, now) && !IsTerminating(pod) {

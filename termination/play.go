@@ -57,7 +57,7 @@ func play(nodes []DrainNode, start time.Time, opts ForecastOptions, fast bool) [
 	rules := RulesFor(opts.Domain)
 	for _, node := range nodes {
 		var pods []departing
-		for _, pod := range node.Pods {
+		for _, pod := range present(node.Pods) {
 			if rules.IsWaitingEviction(pod, start) {
 				pods = append(pods, s.arrive(pod))
 			}
@@ -239,7 +239,7 @@ func (l *Ledger) recovered() *Ledger {
 	c.accounts = make([]*account, len(l.accounts))
 	for i, a := range l.accounts {
 		b := *a
-		b.allowed, b.observed, b.crowded = a.atBest(), true, false
+		b.allowed, b.observed, b.disrupted = a.atBest(), true, 0
 		b.health.Current = max(a.health.Current, a.health.Expected)
 		c.accounts[i] = &b
 	}

@@ -66,6 +66,14 @@ type Rules struct{ keys annotations.Keys }
 // means [annotations.DefaultDomain].
 func RulesFor(domain string) *Rules { return &Rules{keys: annotations.For(domain)} }
 
+// orDefault are the rules, or those of Karpenter's own domain for nil.
+func (r *Rules) orDefault() *Rules {
+	if r == nil {
+		return RulesFor("")
+	}
+	return r
+}
+
 // DoNotDisrupt reports whether the pod's do-not-disrupt annotation protects it
 // at now, whatever its phase.
 func (r *Rules) DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {

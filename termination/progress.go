@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -40,8 +42,8 @@ type PodProgress struct {
 	Code  Code       `json:"code"`
 	Since time.Time  `json:"since"`
 	Until *time.Time `json:"until,omitempty"`
-	// PDBs that hold it.
-	PDBs []types.NamespacedName `json:"pdbs,omitempty"`
+	// PDBs that hold it, as namespace/name.
+	PDBs []string `json:"pdbs,omitempty"`
 	// Lift says what would end the wait.
 	Lift string `json:"lift,omitempty"`
 	// Attempts to evict or delete it, with the outcome of the last.
@@ -74,13 +76,13 @@ func (p Progress) Observe(plan DrainPlan, now time.Time) Progress {
 	if p.Started.IsZero() {
 		next.Started = now
 	}
-	before := make(map[types.UID]PodProgress, len(p.Pods))
+	before := make(map[podKey]PodProgress, len(p.Pods))
 	for _, pod := range p.Pods {
-		before[pod.UID] = pod
+		before[podKey{pod.Namespace, pod.Name, pod.UID}] = pod
 	}
 	for _, w := range plan.Waiting {
-		old, known := before[w.Pod.UID]
-		delete(before, w.Pod.UID)
+		old, known := before[keyOf(w.Pod)]
+		delete(before, keyOf(w.Pod))
 		next.Pods = append(next.Pods, progressOf(w, old, known, now))
 	}
 	next.Gone += len(before)
@@ -88,17 +90,25 @@ func (p Progress) Observe(plan DrainPlan, now time.Time) Progress {
 	return next
 }
 
+// podKey tells pods apart, even those of a manifest, which have no UID.
+type podKey struct {
+	namespace, name string
+	uid             types.UID
+}
+
+func keyOf(pod *corev1.Pod) podKey { return podKey{pod.Namespace, pod.Name, pod.UID} }
+
 func progressOf(w Wait, old PodProgress, known bool, now time.Time) PodProgress {
 	pod := PodProgress{
 		Namespace: w.Pod.Namespace, Name: w.Pod.Name, UID: w.Pod.UID,
-		Tier: w.Tier, Code: w.Code, Since: now, PDBs: slices.Clone(w.Blocking), Lift: w.Lift(),
+		Tier: w.Tier, Code: w.Code, Since: now, PDBs: nameTexts(w.Blocking), Lift: w.Lift(),
 		Attempts: old.Attempts, Outcome: old.Outcome, Refusal: old.Refusal,
 	}
 	if w.Until != nil {
 		until := *w.Until
 		pod.Until = &until
 	}
-	if known && old.Code == w.Code && slices.Equal(old.PDBs, w.Blocking) {
+	if known && old.Code == w.Code && slices.Equal(old.PDBs, pod.PDBs) {
 		pod.Since = old.Since
 	}
 	return pod
@@ -110,7 +120,7 @@ func (p Progress) Record(attempts []Attempt) Progress {
 	p.Pods = slices.Clone(p.Pods)
 	for _, a := range attempts {
 		for i := range p.Pods {
-			if pod := &p.Pods[i]; pod.UID == a.Pod.UID {
+			if pod := &p.Pods[i]; keyOf(a.Pod) == (podKey{pod.Namespace, pod.Name, pod.UID}) {
 				pod.Attempts++
 				pod.Outcome, pod.Refusal = a.Outcome, a.Code
 			}
@@ -134,7 +144,7 @@ func (p Progress) String() string {
 func (p PodProgress) String(now time.Time) string {
 	text := fmt.Sprintf("%s/%s: %s for %s", p.Namespace, p.Name, p.Code, now.Sub(p.Since).Truncate(time.Second))
 	if len(p.PDBs) > 0 {
-		text += " by " + joinNames(p.PDBs)
+		text += " by " + strings.Join(p.PDBs, ", ")
 	}
 	if p.Attempts > 0 {
 		text += fmt.Sprintf(", %d attempts, the last %s", p.Attempts, cmp.Or(string(p.Refusal), string(p.Outcome)))

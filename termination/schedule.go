@@ -40,9 +40,11 @@ type ScheduledDeletion struct {
 // A pod with 300 s on a node with one hour is deleted after 55 minutes; one with
 // two hours at once, with one hour of its two. A node is gone at its deadline at
 // the latest, but for the last second that a pod deleted at the deadline is given.
+// Nil rules are those of Karpenter's own domain.
 func ScheduleOf(pods []*corev1.Pod, start time.Time, gracePeriod time.Duration, rules *Rules) Schedule {
+	rules = rules.orDefault()
 	s := Schedule{Start: start, Deadline: start.Add(gracePeriod)}
-	for _, pod := range pods {
+	for _, pod := range present(pods) {
 		switch {
 		case !rules.IsWaitingEviction(pod, start):
 		case IsTerminating(pod):

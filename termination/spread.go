@@ -48,7 +48,7 @@ func ExpirySpread(claims []*Claim, now time.Time, days int) []Day {
 	for i := range spread {
 		spread[i].Start = now.Add(time.Duration(i) * 24 * time.Hour)
 	}
-	for _, c := range claims {
+	for _, c := range present(claims) {
 		e := ExpiryOf(c, now)
 		if e.At == nil || c.DeletionTimestamp != nil {
 			continue
@@ -119,7 +119,7 @@ func PlanExpirations(claims []*Claim, now time.Time, opts ExpiryOptions) []Expir
 
 func dueClaims(claims []*Claim, now time.Time, span time.Duration) []Expiration {
 	var due []Expiration
-	for _, c := range claims {
+	for _, c := range present(claims) {
 		e := ExpiryOf(c, now)
 		if e.At == nil || c.DeletionTimestamp != nil {
 			continue

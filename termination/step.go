@@ -136,11 +136,11 @@ type Step struct {
 // again at any time, by any process.
 func Next(s NodeState, now time.Time) Step {
 	keys := annotations.For(s.Domain)
-	if s.Node.DeletionTimestamp == nil || !slices.Contains(s.Node.Finalizers, keys.TerminationFinalizer) {
+	if s.Node == nil || s.Node.DeletionTimestamp == nil || !slices.Contains(s.Node.Finalizers, keys.TerminationFinalizer) {
 		return Step{Stage: StageNone}
 	}
 	n := &nodeStep{NodeState: s, keys: keys, now: now}
-	if len(s.NodeClaims) == 1 {
+	if len(s.NodeClaims) == 1 && s.NodeClaims[0] != nil {
 		n.claim = s.NodeClaims[0]
 		n.conditions = n.claim.clone()
 	}

@@ -33,7 +33,7 @@ type ClaimState struct {
 // goes.
 func NextClaim(s ClaimState, now time.Time) Step {
 	keys := annotations.For(s.Domain)
-	if s.Claim.DeletionTimestamp == nil || !slices.Contains(s.Claim.Finalizers, keys.TerminationFinalizer) {
+	if s.Claim == nil || s.Claim.DeletionTimestamp == nil || !slices.Contains(s.Claim.Finalizers, keys.TerminationFinalizer) {
 		return Step{Stage: StageNone}
 	}
 	c := &claimStep{ClaimState: s, keys: keys, now: now, next: s.Claim.clone()}

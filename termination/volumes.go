@@ -32,7 +32,7 @@ type Volumes struct {
 func BlockingAttachments(v Volumes, now time.Time) []*storagev1.VolumeAttachment {
 	staying := v.staying(now)
 	var blocking []*storagev1.VolumeAttachment
-	for _, a := range v.Attachments {
+	for _, a := range present(v.Attachments) {
 		name := a.Spec.Source.PersistentVolumeName
 		if a.Spec.NodeName == v.NodeName && name != nil && !staying[*name] {
 			blocking = append(blocking, a)
@@ -46,11 +46,11 @@ func BlockingAttachments(v Volumes, now time.Time) []*storagev1.VolumeAttachment
 func (v Volumes) staying(now time.Time) map[string]bool {
 	rules := RulesFor(v.Domain)
 	volumes := map[types.NamespacedName]string{}
-	for _, c := range v.Claims {
+	for _, c := range present(v.Claims) {
 		volumes[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = c.Spec.VolumeName
 	}
 	staying := map[string]bool{}
-	for _, pod := range v.Pods {
+	for _, pod := range present(v.Pods) {
 		if pod.Spec.NodeName != v.NodeName || rules.IsDrainable(pod, now) {
 			continue
 		}

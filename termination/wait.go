@@ -84,10 +84,13 @@ func (w Wait) until() string {
 // stamp shows an instant to the second.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-func joinNames(names []types.NamespacedName) string {
-	texts := make([]string, len(names))
-	for i, n := range names {
-		texts[i] = n.String()
+func joinNames(names []types.NamespacedName) string { return strings.Join(nameTexts(names), ", ") }
+
+// nameTexts are the names as namespace/name.
+func nameTexts(names []types.NamespacedName) []string {
+	var texts []string
+	for _, n := range names {
+		texts = append(texts, n.String())
 	}
-	return strings.Join(texts, ", ")
+	return texts
 }

@@ -51,14 +51,15 @@ type Stuck struct {
 // pod healthy. Nodes are taken in the order of their names, each into the first
 // round that has all its tokens, so that two nodes never hold what the other
 // waits for. Only pods that a drain evicts count; one that do-not-disrupt protects
-// for a time counts as if that were over. A nil ledger has no PDBs.
+// for a time counts as if that were over. A nil ledger has no
+// PDBs, and nil rules are those of Karpenter's own domain.
 func PlanWaves(l *Ledger, nodes []NodePods, rules *Rules, recovery time.Duration, now time.Time) Waves {
 	if l == nil {
 		l = &Ledger{}
 	}
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b NodePods) int { return cmp.Compare(a.Name, b.Name) })
-	w := waver{ledger: l, rules: rules, now: now, total: make([]int32, len(l.accounts))}
+	w := waver{ledger: l, rules: rules.orDefault(), now: now, total: make([]int32, len(l.accounts))}
 	for _, node := range nodes {
 		w.place(node)
 	}
@@ -77,7 +78,7 @@ type waver struct {
 
 func (w *waver) place(node NodePods) {
 	need := map[int]int32{}
-	for _, pod := range node.Pods {
+	for _, pod := range present(node.Pods) {
 		if IsTerminating(pod) || !w.rules.IsWaitingEviction(pod, w.now) {
 			continue
 		}

@@ -36,13 +36,17 @@ type Allotment struct {
 // time there is, so that none starts to end when the machine is off. Grace is
 // never below one second.
 //
-// The result is in order of start, tier and name.
+// Nil rules are those of Karpenter's own domain. The result is in order of start,
+// tier and name.
 func Allot(pods []*corev1.Pod, now, deadline time.Time, rules *termination.Rules) []Allotment {
 	var tiers [4]time.Duration // the longest grace wanted
 	var present [4]bool
 	var list []Allotment
+	if rules == nil {
+		rules = termination.RulesFor("")
+	}
 	for _, pod := range pods {
-		if !rules.IsWaitingEviction(pod, now) || termination.IsTerminating(pod) {
+		if pod == nil || !rules.IsWaitingEviction(pod, now) || termination.IsTerminating(pod) {
 			continue
 		}
 		tier := termination.TierOf(pod)

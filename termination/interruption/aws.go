@@ -19,7 +19,7 @@ type envelope struct {
 	ID         string          `json:"id"`
 	DetailType string          `json:"detail-type"`
 	Source     string          `json:"source"`
-	Time       time.Time       `json:"time"`
+	Time       string          `json:"time"`
 	Detail     json.RawMessage `json:"detail"`
 }
 
@@ -65,11 +65,21 @@ func ParseEventBridge(message []byte) ([]Notice, *field.Error) {
 	if e.Version != "0" {
 		return nil, nil
 	}
-	base := Notice{ID: e.ID, At: e.Time}
+	base := Notice{ID: e.ID}
+	if e.Time != "" {
+		at, err := time.Parse(time.RFC3339, e.Time)
+		if err != nil {
+			return nil, field.Invalid(field.NewPath("time"), e.Time, "not an RFC3339 time")
+		}
+		base.At = at
+	}
 	switch e.Source + "/" + e.DetailType {
 	case "aws.ec2/EC2 Spot Instance Interruption Warning":
-		deadline := e.Time.Add(spotNotice)
-		base.Kind, base.Action, base.Deadline, base.Unavailable = SpotInterruption, Drain, &deadline, Unavailable{Spot: true}
+		base.Kind, base.Action, base.Unavailable = SpotInterruption, Drain, Unavailable{Spot: true}
+		if !base.At.IsZero() {
+			deadline := base.At.Add(spotNotice)
+			base.Deadline = &deadline
+		}
 	case "aws.ec2/EC2 Capacity Reservation Instance Interruption Warning":
 		base.Kind, base.Action, base.Unavailable = CapacityReservationEnds, Drain, Unavailable{Reservation: true}
 	case "aws.ec2/EC2 Instance Rebalance Recommendation":

@@ -88,7 +88,11 @@ func (e azureEvent) notices(now time.Time, path *field.Path) ([]Notice, *field.E
 		base.Deadline = &deadline
 	}
 	var notices []Notice
-	for _, resource := range e.Resources {
+	for i, resource := range e.Resources {
+		if resource == "" {
+			problem = field.Required(path.Child("Resources").Index(i), "which machine is meant")
+			continue
+		}
 		base.Instance = resource
 		notices = append(notices, base.clone())
 	}

@@ -46,7 +46,7 @@ type Notice struct {
 	Instance string
 	// ID of the message or event, "" if it has none: the same event may come twice.
 	ID string
-	// At is when the cloud said so.
+	// At is when the cloud said so; zero if it doesn't say when.
 	At time.Time
 	// Deadline is when the event may begin, until when the node must be empty; nil
 	// if the cloud names none.
