@@ -203,6 +203,67 @@ func TestHealthUnderAScaleThatTheControllerHasNotReached(t *testing.T) {
 	assert.False(t, blocked, "it resolves once the others are healthy")
 }
 
+// Evictions in flight are counted once, whichever way the numbers come: a status
+// has been charged for them, and a computed one leaves them out of the healthy.
+func TestEvictionsInFlight(t *testing.T) {
+	granted := func(ago time.Duration) func(*policyv1.PodDisruptionBudget) {
+		return func(p *policyv1.PodDisruptionBudget) {
+			p.Status.DisruptedPods = map[string]metav1.Time{"a": metav1.NewTime(noon.Add(-ago))}
+		}
+	}
+	pods := []*corev1.Pod{podOf("a", web, ownedBy("rs")), podOf("b", web, ownedBy("rs")), podOf("c", web, ownedBy("rs"))}
+	for _, c := range []struct {
+		name string
+		pdb  *policyv1.PodDisruptionBudget
+		opts termination.LedgerOptions
+		left int
+	}{
+		{"by the status", pdbOf("web", web, 0, maxUnavailable("1"), granted(0)), termination.LedgerOptions{}, 0},
+		{"by the spec, a minute ago", pdbOf("web", web, 9, maxUnavailable("1"), granted(time.Minute)), termination.LedgerOptions{FromSpec: true, Now: noon}, 0},
+		{"by the spec, two minutes ago", pdbOf("web", web, 9, maxUnavailable("1"), granted(2*time.Minute)), termination.LedgerOptions{FromSpec: true, Now: noon}, 0},
+		{"by the spec, longer ago: the deletion never came", pdbOf("web", web, 9, maxUnavailable("1"), granted(2*time.Minute+1)), termination.LedgerOptions{FromSpec: true, Now: noon}, 1},
+		{"by the spec, at no known time", pdbOf("web", web, 9, maxUnavailable("1"), granted(time.Hour)), termination.LedgerOptions{FromSpec: true}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// One that can't be read, before it, must not shift the positions.
+			bad := pdbOf("bad", nil, 0, func(p *policyv1.PodDisruptionBudget) {
+				p.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}
+			})
+			ledger, errs := termination.CompileLedger(pdbs(bad, nil, c.pdb), pods, c.opts)
+			require.Len(t, errs, 2)
+			assert.Equal(t, "podDisruptionBudgets[1]", errs[1].Field)
+			left, known := ledger.Left(types.NamespacedName{Namespace: "default", Name: "web"})
+			assert.True(t, known)
+			assert.Equal(t, c.left, left)
+		})
+	}
+}
+
+func TestTooManyEvictionsInFlightAreRefused(t *testing.T) {
+	ledger := ledgerOf(t, pdbOf("web", web, 5, func(p *policyv1.PodDisruptionBudget) {
+		p.Status.DisruptedPods = map[string]metav1.Time{}
+		for i := range 1999 {
+			p.Status.DisruptedPods[fmt.Sprint(i)] = metav1.Time{}
+		}
+	}))
+	assert.True(t, ledger.Take(podOf("a", web)).Allowed)
+	assert.True(t, ledger.Take(podOf("b", web)).Allowed, "2000 on record are accepted")
+	assert.Equal(t, termination.PDBRefuses, ledger.Take(podOf("c", web)).Code, "2001 are not")
+}
+
+func TestNumbersBeyondAllMeasure(t *testing.T) {
+	for text, want := range map[string]int32{"2147483647": 0, "99999999999%": 0, "9999999999999999999999%": 3, "-5%": 3} {
+		n := intstr.FromString(text)
+		if text == "2147483647" {
+			n = intstr.FromInt32(2147483647)
+		}
+		desired, _ := termination.DesiredHealthy(&policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &n}, 3)
+		assert.Equal(t, want, desired, text)
+	}
+	_, ok := termination.DesiredHealthy(&policyv1.PodDisruptionBudgetSpec{MinAvailable: &intstr.IntOrString{Type: intstr.String, StrVal: "half"}}, 3)
+	assert.False(t, ok)
+}
+
 func TestStructuralBlocksSayWhatWouldHelp(t *testing.T) {
 	syncFailed := func(p *policyv1.PodDisruptionBudget) {
 		p.Status.Conditions = []metav1.Condition{{Type: policyv1.DisruptionAllowedCondition, Reason: policyv1.SyncFailedReason, Message: "found no controllers"}}

@@ -17,6 +17,10 @@ import (
 
 var noon = time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 
+func keyOf(namespace, name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
 // podOf is a running pod of namespace "default" with these labels.
 func podOf(name string, labels map[string]string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	grace := int64(30)

@@ -133,7 +133,7 @@ func (p Progress) Record(attempts []Attempt) Progress {
 func (p Progress) String() string {
 	pods := slices.Clone(p.Pods)
 	slices.SortFunc(pods, func(a, b PodProgress) int { return cmp.Or(a.Since.Compare(b.Since), a.compare(b)) })
-	text := fmt.Sprintf("%d pods gone, %d to go since %s", p.Gone, len(pods), stamp(p.Started))
+	text := fmt.Sprintf("%s gone, %d to go since %s", counted(p.Gone, "pod"), len(pods), stamp(p.Started))
 	for _, pod := range pods {
 		text += "\n  " + pod.String(p.Seen)
 	}
@@ -147,7 +147,7 @@ func (p PodProgress) String(now time.Time) string {
 		text += " by " + strings.Join(p.PDBs, ", ")
 	}
 	if p.Attempts > 0 {
-		text += fmt.Sprintf(", %d attempts, the last %s", p.Attempts, cmp.Or(string(p.Refusal), string(p.Outcome)))
+		text += fmt.Sprintf(", %s, the last %s", counted(p.Attempts, "attempt"), cmp.Or(string(p.Refusal), string(p.Outcome)))
 	}
 	if p.Until != nil {
 		text += ", next change at " + stamp(*p.Until)

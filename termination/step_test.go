@@ -263,7 +263,7 @@ func TestProgressSurvivesARestart(t *testing.T) {
 	pods[1].Annotations = nil
 	restored = restored.Observe(termination.PlanDrain(drain, later), later)
 	assert.Equal(t, `0 pods gone, 2 to go since 2026-03-15T12:00:00Z
-  default/a: PDBExhausted for 10m0s by default/web, 1 attempts, the last PDBExhausted; to lift it: scale the workload to 2, or lower minAvailable of default/web to 0
+  default/a: PDBExhausted for 10m0s by default/web, 1 attempt, the last PDBExhausted; to lift it: scale the workload to 2, or lower minAvailable of default/web to 0
   default/b: Evicting for 0s`, restored.String())
 
 	drain.Pods = pods[:1]

@@ -91,6 +91,24 @@ func TestABadMessageDoesNotLoseTheOthers(t *testing.T) {
 	assert.Equal(t, "messages[2].detail.instance-id", errs[1].Field)
 }
 
+func TestMessagesOfNoKnownTime(t *testing.T) {
+	message := `{"version":"0","source":"aws.ec2","detail-type":"EC2 Spot Instance Interruption Warning","time":%q,"detail":{"instance-id":"i-1"}}`
+	notices, err := interruption.ParseEventBridge(fmt.Appendf(nil, message, ""))
+	require.Nil(t, err)
+	assert.Equal(t, []string{"SpotInterruption of i-1: Drain, spot unavailable"}, lines(notices), "acted upon, though nobody knows until when")
+	_, err = interruption.ParseEventBridge(fmt.Appendf(nil, message, "noon"))
+	require.NotNil(t, err)
+	assert.Equal(t, `time: Invalid value: "noon": not an RFC3339 time`, err.Error())
+}
+
+func TestAnAzureEventWithoutANameIsNotThisMachine(t *testing.T) {
+	notices, errs := interruption.ParseAzure([]byte(`{"Events":[{"EventType":"Preempt","ResourceType":"VirtualMachine","Resources":["","b"]}]}`), noon)
+	require.Len(t, notices, 1)
+	assert.Equal(t, "b", notices[0].Instance)
+	require.Len(t, errs, 1)
+	assert.Equal(t, "Events[0].Resources[0]", errs[0].Field)
+}
+
 func TestStatusChecksForceAfterTwoMinutes(t *testing.T) {
 	var status interruption.InstanceStatus
 	require.NoError(t, json.Unmarshal(read(t, "aws-status.json"), &status))
