@@ -161,8 +161,12 @@ func TestForceful(t *testing.T) {
 	assert.Equal(t, "node-b", f.Expiring[0].Node)
 	assert.Empty(t, f.Repairs, "nobody asked")
 
+	unmanaged := c.Nodes[0].DeepCopy()
+	unmanaged.Name, unmanaged.Spec.ProviderID = "a-first", "elsewhere"
+	c.Nodes = append(c.Nodes, unmanaged)
 	f = propose(t, c, disruption.Options{ExpiringWithin: 22 * time.Hour, RepairPolicies: repair.AWS()}).Forceful
 	assert.Empty(t, f.Expiring, "23 hours is too far ahead")
+	assert.Len(t, f.Expired, 1, "a node without a claim has no life to end, and hides no other")
 	require.Len(t, f.Repairs, 1)
 	assert.Equal(t, "node-b", f.Repairs[0].Node)
 	assert.True(t, f.Repairs[0].Now)

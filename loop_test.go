@@ -175,6 +175,17 @@ func TestLoopLeavesAConsolidatedClusterAloneUntilItChanges(t *testing.T) {
 	assert.Equal(t, c.Now, asked(l, 7).Consolidated.At, "after five minutes all the same")
 }
 
+// A claim without an instance ends the pass only for those who ask for that.
+func TestLoopAndUnlaunchedClaims(t *testing.T) {
+	h := newHost(t)
+	h.cluster.NodeClaims = append(slices.Clone(h.cluster.NodeClaims), &disruption.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "young"}})
+	h.options.SkipUnlaunched = true
+	assert.Empty(t, h.step())
+	assert.Nil(t, h.loop.Pending)
+	h.options.SkipUnlaunched = false
+	assert.Equal(t, []disruption.Verb{disruption.Wait}, verbs(h.step()))
+}
+
 // Time alone can open a budget, so a cluster that only a budget holds back is
 // looked at again at every step.
 func TestLoopLooksAgainWhereOnlyABudgetBinds(t *testing.T) {

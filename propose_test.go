@@ -163,6 +163,26 @@ func TestAnInterruptedPassSaysSo(t *testing.T) {
 	assert.Len(t, plan.Nodes, 10)
 }
 
+// That a context may end changes nothing while it doesn't.
+func TestAContextThatLivesChangesNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c := generated(20, false)
+	plan, err := disruption.Propose(ctx, c, disruption.Options{AllMethods: true})
+	require.NoError(t, err)
+	assert.Empty(t, plan.Interrupted)
+	assert.Equal(t, asJSON(t, propose(t, c, disruption.Options{AllMethods: true})), asJSON(t, plan))
+}
+
+// A node that says nothing of being ready uses up its pool's budget.
+func TestANodeWithoutAReadyConditionCounts(t *testing.T) {
+	c := exampleCluster()
+	c.Nodes[1].Status.Conditions = nil
+	plan := propose(t, c, disruption.Options{})
+	assert.Empty(t, plan.Moves)
+	assert.Equal(t, []budget.Charge{{Node: "node-b", Cause: budget.CauseNotReady}}, plan.Pools[0].Charged)
+}
+
 func TestTheFirstMethodThatFindsMovesEndsThePass(t *testing.T) {
 	c := generated(12, false)
 	c.Pods = slices.DeleteFunc(slices.Clone(c.Pods), func(p *corev1.Pod) bool { return p.Spec.NodeName == c.Nodes[0].Name })
