@@ -69,7 +69,7 @@ func ClassifyEviction(err error) (Outcome, Code) {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return Blocked, NamespaceTerminating
 	case apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause):
-		return Blocked, PDBExhausted
+		return Blocked, heldBy(err)
 	case apierrors.IsTooManyRequests(err):
 		return Blocked, TooManyRequests
 	case apierrors.IsInternalError(err) && strings.Contains(err.Error(), "more than one PodDisruptionBudget"):
@@ -80,6 +80,14 @@ func ClassifyEviction(err error) (Outcome, Code) {
 		return Failed, Forbidden
 	}
 	return Failed, APIError
+}
+
+// heldBy tells a PDB that is used up from one whose status isn't up to date.
+func heldBy(err error) Code {
+	if cause, _ := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause); strings.Contains(cause.Message, "still being processed") {
+		return PDBUnobserved
+	}
+	return PDBExhausted
 }
 
 // attempted is an attempt to evict with its answer.

@@ -35,7 +35,8 @@ type fakeAPI struct {
 	ends                  map[string]time.Time // when terminating pods are gone
 	replicas              map[string]int       // pods of each app that stay elsewhere, and are healthy
 	returning             []time.Time          // when replacements become healthy, of app web
-	terminatingNamespaces map[string]bool
+	terminatingNamespaces map[string]bool      // their controller deletes the pods
+	lag                   time.Duration        // the PDB controller works once in so long; 0 is at once
 
 	fail      func(call string) error // random failures
 	deleteErr func() error
@@ -113,16 +114,28 @@ func (f *fakeAPI) Evict(_ context.Context, e *policyv1.Eviction) error {
 // check is the eviction API's look at the one PDB; it charges it.
 func (f *fakeAPI) check(pdb *policyv1.PodDisruptionBudget, pod *corev1.Pod) error {
 	s := &pdb.Status
-	if pod.Status.Conditions[0].Status != corev1.ConditionTrue && s.CurrentHealthy >= s.DesiredHealthy && s.DesiredHealthy > 0 {
-		return nil
+	if pod.Status.Conditions[0].Status != corev1.ConditionTrue {
+		always := pdb.Spec.UnhealthyPodEvictionPolicy != nil && *pdb.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow
+		if always || s.CurrentHealthy >= s.DesiredHealthy && s.DesiredHealthy > 0 {
+			return nil
+		}
 	}
-	if s.DisruptionsAllowed < 0 {
+	if s.ObservedGeneration < pdb.Generation {
+		err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 10)
+		err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: "The disruption budget is still being processed by the server."})
+		return err
+	}
+	if s.DisruptionsAllowed < 0 || len(s.DisruptedPods) > 2000 {
 		return apierrors.NewForbidden(podResource, pod.Name, fmt.Errorf("pdb disruptions allowed is negative"))
 	}
 	if s.DisruptionsAllowed == 0 {
 		return statusError(429, metav1.StatusReasonTooManyRequests, "Cannot evict pod as it would violate the pod's disruption budget.", policyv1.DisruptionBudgetCause)
 	}
 	s.DisruptionsAllowed--
+	if s.DisruptedPods == nil {
+		s.DisruptedPods = map[string]metav1.Time{}
+	}
+	s.DisruptedPods[pod.Name] = metav1.NewTime(f.now)
 	return nil
 }
 
@@ -183,7 +196,14 @@ func (f *fakeAPI) tick(d time.Duration) {
 	if len(f.pods) == 0 && f.volumes > 0 {
 		f.volumes--
 	}
-	f.syncPDBs()
+	for _, pod := range f.podList() {
+		if f.terminatingNamespaces[pod.Namespace] {
+			f.terminate(pod, 30*time.Second)
+		}
+	}
+	if f.lag == 0 || f.now.Sub(noon)%f.lag == 0 {
+		f.syncPDBs()
+	}
 }
 
 // syncPDBs does what the PDB controller does, for pods of the one app.
@@ -193,7 +213,10 @@ func (f *fakeAPI) syncPDBs() {
 		for _, pod := range f.pods {
 			if pod.Labels["app"] == "web" {
 				expected++
-				if pod.DeletionTimestamp == nil && pod.Status.Conditions[0].Status == corev1.ConditionTrue {
+				_, granted := pdb.Status.DisruptedPods[pod.Name]
+				if pod.DeletionTimestamp != nil {
+					delete(pdb.Status.DisruptedPods, pod.Name) // seen
+				} else if !granted && pod.Status.Conditions[0].Status == corev1.ConditionTrue {
 					healthy++
 				}
 			}
@@ -208,6 +231,7 @@ func (f *fakeAPI) syncPDBs() {
 		}
 		pdb.Status.CurrentHealthy, pdb.Status.DesiredHealthy, pdb.Status.ExpectedPods = int32(healthy), int32(desired), int32(expected)
 		pdb.Status.DisruptionsAllowed = int32(max(0, healthy-desired))
+		pdb.Status.ObservedGeneration = pdb.Generation
 	}
 }
 

@@ -110,6 +110,93 @@ func TestAnotherPodByTheSameNameIsLeftAlone(t *testing.T) {
 	assert.Nil(t, api.pods["default/a"].DeletionTimestamp)
 }
 
+// Each way in which the API can refuse an eviction: what becomes of the pod at
+// once, whether that is an error, and when the pod is gone in the end, if nobody
+// changes anything but the controllers.
+func TestEachRefusalIsTriedAgainOrReported(t *testing.T) {
+	other := pdbOf("other", nil, 5, minAvailable("0"))
+	for _, c := range []struct {
+		name    string
+		edit    func(*fakeAPI)
+		outcome termination.Outcome
+		code    termination.Code
+		retry   time.Duration
+		fails   bool
+		exact   termination.Code // what the exact plan says in place of trying
+		ends    bool             // without a deadline
+	}{
+		{"404: gone meanwhile", func(f *fakeAPI) { f.fail = func(string) error { delete(f.pods, "default/a"); return nil } }, termination.AlreadyGone, "", 0, false, termination.Evicting, true},
+		{"409: another pod by that name", func(f *fakeAPI) { f.pods["default/a"].UID = "successor" }, termination.AlreadyGone, "", 0, false, termination.Evicting, true},
+		{"429: no allowance until a replacement is healthy", func(f *fakeAPI) {
+			f.replicas["web"] = 0
+			f.returning = []time.Time{noon.Add(20 * time.Second)}
+			f.syncPDBs()
+		}, termination.Blocked, termination.PDBExhausted, 0, false, termination.PDBExhausted, true},
+		{"429: the PDB controller is late", func(f *fakeAPI) { f.pdbs[0].Generation++; f.lag = 30 * time.Second }, termination.Blocked, termination.PDBUnobserved, 10 * time.Second, false, termination.PDBUnobserved, true},
+		{"429: of a webhook for a while", func(f *fakeAPI) {
+			f.fail = func(call string) error {
+				if call == "evict" && f.now.Before(noon.Add(10*time.Second)) {
+					return statusError(429, metav1.StatusReasonTooManyRequests, `admission webhook "virt" denied the request: migrating`)
+				}
+				return nil
+			}
+		}, termination.Blocked, termination.TooManyRequests, 0, false, termination.Evicting, true},
+		{"500: two PDBs never resolve", func(f *fakeAPI) { f.pdbs = append(f.pdbs, other) }, termination.Blocked, termination.MultiplePDBs, 0, false, termination.MultiplePDBs, false},
+		{"403: the PDB's status is broken until its controller comes", func(f *fakeAPI) { f.pdbs[0].Status.DisruptionsAllowed = -1; f.lag = 30 * time.Second }, termination.Failed, termination.Forbidden, 0, true, termination.PDBRefuses, true},
+		{"403: we may not evict", func(f *fakeAPI) {
+			f.fail = func(call string) error {
+				if call == "evict" {
+					return statusError(403, metav1.StatusReasonForbidden, "cannot create resource pods/eviction")
+				}
+				return nil
+			}
+		}, termination.Failed, termination.Forbidden, 0, true, termination.Evicting, false},
+		{"403: the namespace is terminating, and takes the pod itself", func(f *fakeAPI) { f.terminatingNamespaces["default"] = true }, termination.Blocked, termination.NamespaceTerminating, 0, false, termination.Evicting, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start := func() *fakeAPI {
+				api := newFakeAPI(noon)
+				api.pods["default/a"] = podOf("a", web, ready("True"))
+				api.replicas["web"] = 1
+				api.pdbs = []*policyv1.PodDisruptionBudget{pdbOf("web", web, 0, minAvailable("1"))}
+				api.syncPDBs()
+				return api
+			}
+			api := start()
+			before := api.state(false)
+			before.Pods = []*corev1.Pod{podOf("a", web)} // as the caller's cache has it
+			c.edit(api)
+			report, err := api.runner().Node(t.Context(), before, api.now)
+			require.Len(t, report.Attempts, 1)
+			assert.Equal(t, c.outcome, report.Attempts[0].Outcome)
+			assert.Equal(t, c.code, report.Attempts[0].Code)
+			assert.Equal(t, c.retry, report.Attempts[0].RetryAfter)
+			assert.Equal(t, c.fails, err != nil)
+			assert.Equal(t, time.Second, report.Step.RequeueAfter, "the next step comes whatever the answer")
+
+			api = start()
+			c.edit(api)
+			exact := api.state(true)
+			exact.Pods = []*corev1.Pod{podOf("a", web)}
+			assert.Equal(t, c.exact, termination.Next(exact, api.now).Drain.Waiting[0].Code)
+
+			for _, mode := range []bool{false, true} {
+				api = start()
+				c.edit(api)
+				gone, _ := api.run(t, 3*time.Minute, mode)
+				assert.Equal(t, c.ends, gone, "exact %v", mode)
+
+				api = start()
+				minute := time.Minute
+				api.claim.TerminationGracePeriod = &minute
+				c.edit(api)
+				gone, _ = api.run(t, 3*time.Minute, mode)
+				assert.True(t, gone, "a deadline ends it, exact %v", mode)
+			}
+		})
+	}
+}
+
 func TestACancelledContextEndsTheStep(t *testing.T) {
 	api := newFakeAPI(noon)
 	api.pods["default/a"] = podOf("a", nil)
@@ -165,6 +252,7 @@ func TestEveryDrainThatCanEndEnds(t *testing.T) {
 			}
 		}
 		api.pdbs = []*policyv1.PodDisruptionBudget{pdbOf("web", web, 0, spec)}
+		api.lag = time.Duration(rapid.IntRange(0, 7).Draw(t, "lag of the PDB controller")) * time.Second
 		api.syncPDBs()
 		gone, _ := api.run(t, 30*time.Minute, rapid.Bool().Draw(t, "exact"))
 		assert.True(t, gone, "node and claim are gone after %s, with %d pods left", api.now.Sub(noon), len(api.pods))
