@@ -43,15 +43,15 @@ const (
 
 // Attempt is one call to evict or delete a pod, and its answer.
 type Attempt struct {
-	Pod     *corev1.Pod // the caller's own
-	Forced  bool        // a deletion, not an eviction
-	Outcome Outcome
+	Pod     *corev1.Pod `json:"-"`                // the caller's own
+	Forced  bool        `json:"forced,omitempty"` // a deletion, not an eviction
+	Outcome Outcome     `json:"outcome"`
 	// Code of the refusal; "" if there was none.
-	Code Code
+	Code Code `json:"code,omitempty"`
 	// RetryAfter is the API server's advice; zero if it gave none.
-	RetryAfter time.Duration
+	RetryAfter time.Duration `json:"-"`
 	// Err is what the call returned; nil if accepted.
-	Err error
+	Err error `json:"-"`
 }
 
 // ClassifyEviction reports what the answer of the eviction API amounts to.

@@ -83,18 +83,18 @@ type Drain struct {
 type DrainPlan struct {
 	// ForceDelete are the pods whose time is up, in the order given. They are
 	// deleted whatever their tier, PDBs and do-not-disrupt say.
-	ForceDelete []ForcedDeletion
+	ForceDelete []ForcedDeletion `json:"forceDelete,omitempty"`
 	// Evict are the pods to call the eviction API for, all of tier Tier: in the
 	// order given, or by name if the plan is exact.
-	Evict []*corev1.Pod
+	Evict []*corev1.Pod `json:"-"`
 	// Tier is the first that has pods whose time isn't up; the later ones wait.
-	Tier Tier
+	Tier Tier `json:"tier"`
 	// Waiting says of every pod the drain waits for what it waits for, in the
 	// order given. It includes the pods of ForceDelete and Evict.
-	Waiting []Wait
+	Waiting []Wait `json:"waiting,omitempty"`
 	// NextChange is the first instant after now at which the plan changes by the
 	// passing of time alone; nil if it doesn't.
-	NextChange *time.Time
+	NextChange *time.Time `json:"nextChange,omitempty"`
 }
 
 // Done reports whether the node is drained: nothing is waiting.
@@ -102,14 +102,14 @@ func (p DrainPlan) Done() bool { return len(p.Waiting) == 0 }
 
 // ForcedDeletion is a pod to delete without asking anybody.
 type ForcedDeletion struct {
-	Pod *corev1.Pod
+	Pod *corev1.Pod `json:"-"`
 	// Grace is the grace period to delete it with: whole seconds to the deadline,
 	// at least one second. Zero would remove the object before the kubelet has
 	// stopped its containers.
-	Grace time.Duration
+	Grace time.Duration `json:"-"`
 	// Breaks names the PDBs that would not have let the pod go now, sorted.
 	// It is empty if the drain was given neither limits nor a ledger.
-	Breaks []types.NamespacedName
+	Breaks []types.NamespacedName `json:"-"`
 }
 
 // PlanDrain reports what to do with the pods of a node at now.

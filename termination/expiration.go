@@ -5,12 +5,12 @@ import "time"
 // Expiry says when a node comes to the end of its life.
 type Expiry struct {
 	// At is creation + expireAfter; nil if the node never expires.
-	At *time.Time
+	At *time.Time `json:"at,omitempty"`
 	// Due: now is not before At, and the claim isn't being deleted yet.
-	Due bool
+	Due bool `json:"due,omitempty"`
 	// GoneBy is the longest possible life: At + terminationGracePeriod. It is
 	// nil if the node never expires, or if nothing bounds its drain.
-	GoneBy *time.Time
+	GoneBy *time.Time `json:"goneBy,omitempty"`
 }
 
 // ExpiryOf reports when the claim expires, after Karpenter v1.14: expireAfter

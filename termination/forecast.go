@@ -34,46 +34,53 @@ type ForecastOptions struct {
 // and PDBs that wait for unhealthy pods find them healthy; in the slow one every
 // pod takes all of its grace, and no unhealthy pod recovers.
 type Forecast struct {
-	Start time.Time
-	Nodes []NodeForecast // by name
+	Start time.Time      `json:"start"`
+	Nodes []NodeForecast `json:"nodes"` // by name
 	// Earliest and Latest instants at which all nodes are drained; nil if never,
 	// or if nothing makes sure that they ever are.
-	Earliest, Latest *time.Time
+	Earliest *time.Time `json:"earliest,omitempty"`
+	Latest   *time.Time `json:"latest,omitempty"`
 }
 
 // NodeForecast is the forecast of one node.
 type NodeForecast struct {
-	Name     string
-	Deadline *time.Time // nil if the node has no grace period
+	Name     string     `json:"name"`
+	Deadline *time.Time `json:"deadline,omitempty"` // nil if the node has no grace period
 	// Earliest and Latest instants at which it is drained, as for the forecast.
-	Earliest, Latest *time.Time
+	Earliest *time.Time `json:"earliest,omitempty"`
+	Latest   *time.Time `json:"latest,omitempty"`
 	// Pods that the drain waits for, in the order in which the fast course tells
 	// them to go.
-	Pods []PodForecast
+	Pods []PodForecast `json:"pods,omitempty"`
 }
 
 // PodForecast is the forecast of one pod.
 type PodForecast struct {
-	Pod  *corev1.Pod // the caller's own
-	Tier Tier
+	Pod  *corev1.Pod `json:"-"` // the caller's own
+	Tier Tier        `json:"tier"`
 	// Fast and Slow are what becomes of it in the two courses. Mostly, but not
 	// always, it is gone earlier in the fast one: where pods compete for the tokens
 	// of a PDB, others may be there first.
-	Fast, Slow Departure
+	Fast Departure `json:"fast"`
+	Slow Departure `json:"slow"`
 }
 
 // Departure is how a pod leaves its node.
 type Departure struct {
 	// Told is when it is evicted or deleted, or when the drain began if it was
 	// terminating already. Gone is when it has left. Both nil if it never is.
-	Told, Gone *time.Time
+	Told *time.Time `json:"told,omitempty"`
+	Gone *time.Time `json:"gone,omitempty"`
 	// Forced: deleted for the deadline, whatever PDBs and do-not-disrupt say.
-	Forced bool
-	// Grace that it is given, and how much of its own it loses.
-	Grace, Lost time.Duration
+	Forced bool `json:"forced,omitempty"`
+	// Grace that it is given, and how much of its own, or of what was left of it,
+	// it loses to the deadline. The fraction of a second before a forced deletion
+	// isn't counted.
+	Grace time.Duration `json:"-"`
+	Lost  time.Duration `json:"-"`
 	// Held is the last thing that the pod waited for before it was told to go;
 	// its Code is "" if nothing held it.
-	Held Wait
+	Held Wait `json:"-"`
 }
 
 // ForecastDrain lays out the drain of the nodes before anybody commits to it: when each
@@ -168,11 +175,11 @@ const (
 
 // Feasibility answers whether a drain ends by some instant.
 type Feasibility struct {
-	Certainty Certainty
-	By        time.Time
+	Certainty Certainty `json:"certainty"`
+	By        time.Time `json:"by"`
 	// Late lists the pods that are still there then: in the fast course if it is
 	// impossible, else in the slow one. By node, in their order.
-	Late []PodForecast
+	Late []PodForecast `json:"late,omitempty"`
 }
 
 // By reports whether all nodes are drained by an instant, and which pods keep

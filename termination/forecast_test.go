@@ -73,6 +73,23 @@ func TestForecasts(t *testing.T) {
 	}
 }
 
+func TestWhatADeadlineTakesOfTheGrace(t *testing.T) {
+	minute := time.Minute
+	for name, c := range map[string]struct {
+		pod  *corev1.Pod
+		lost time.Duration
+	}{
+		"half of two minutes":                      {podOf("p", nil, grace(120)), time.Minute},
+		"what exceeds it of a pod already leaving": {podOf("p", nil, grace(5), terminatingUntil(noon.Add(100*time.Second))), 40 * time.Second},
+		"nothing of a minute, but for an instant":  {podOf("p", nil, grace(60), doNotDisrupt("true")), 0},
+		"nothing of a pod that is evicted":         {podOf("p", nil, grace(30)), 0},
+		"nothing of a pod that leaves by itself":   {podOf("p", nil, grace(30), terminatingUntil(noon.Add(20*time.Second))), 0},
+	} {
+		f := termination.ForecastDrain([]termination.DrainNode{{Name: "n", Pods: []*corev1.Pod{c.pod}, GracePeriod: &minute}}, noon, termination.ForecastOptions{})
+		assert.Equal(t, c.lost, f.Nodes[0].Pods[0].Slow.Lost, name)
+	}
+}
+
 func TestNodesShareTheTokensOfAPDB(t *testing.T) {
 	ledger := ledgerOf(t, pdbOf("web", web, 1, maxUnavailable("1"), healthOf(2, 1, 2)))
 	f := termination.ForecastDrain([]termination.DrainNode{

@@ -14,9 +14,9 @@ import (
 
 // Health is the arithmetic of one PDB.
 type Health struct {
-	Current  int32 // pods that are Ready and not being deleted
-	Desired  int32 // of those, how many must stay
-	Expected int32 // how many there are meant to be
+	Current  int32 `json:"current"`  // pods that are Ready and not being deleted
+	Desired  int32 `json:"desired"`  // of those, how many must stay
+	Expected int32 `json:"expected"` // how many there are meant to be
 }
 
 // Allowed is how many may be evicted now.

@@ -122,15 +122,15 @@ func (l *Ledger) Clone() *Ledger {
 
 // Answer is what the eviction API says to an eviction.
 type Answer struct {
-	Allowed bool
+	Allowed bool `json:"allowed"`
 	// Code says why not; "" if allowed.
-	Code Code
+	Code Code `json:"code,omitempty"`
 	// Status is the HTTP status of the refusal; 0 if allowed.
-	Status int
+	Status int `json:"status,omitempty"`
 	// RetryAfter is the API's own advice; zero if it gives none.
-	RetryAfter time.Duration
+	RetryAfter time.Duration `json:"-"`
 	// Pod is the one that is refused; nil if all are allowed. It is the caller's.
-	Pod *corev1.Pod
+	Pod *corev1.Pod `json:"-"`
 
 	first *account // of the PDBs that refuse it
 	all   []*account

@@ -76,13 +76,13 @@ func (l *Limits) Rules() *Rules { return l.rules }
 
 // Permission is what the PDBs say to an eviction.
 type Permission struct {
-	Allowed bool
+	Allowed bool `json:"allowed"`
 	// Code says why not; "" if allowed.
-	Code Code
+	Code Code `json:"code,omitempty"`
 	// Pod is the one that may not be evicted; nil if allowed. It is the caller's own.
-	Pod *corev1.Pod
+	Pod *corev1.Pod `json:"-"`
 	// Blocking names the PDBs that forbid it, sorted.
-	Blocking []types.NamespacedName
+	Blocking []types.NamespacedName `json:"-"`
 }
 
 // CanEvict reports whether each of the pods may be evicted now, taken on its

@@ -31,13 +31,14 @@ const (
 
 // Finding is something that will not work as its author is likely to think.
 type Finding struct {
-	Code Code
+	Code Code `json:"code"`
 	// Pod concerned; nil if none in particular. It is the caller's own.
-	Pod *corev1.Pod
+	Pod *corev1.Pod `json:"-"`
 	// PDBs concerned, sorted.
-	PDBs []types.NamespacedName
+	PDBs []types.NamespacedName `json:"-"`
 	// Message says what will happen, and Fix what would change it.
-	Message, Fix string
+	Message string `json:"message"`
+	Fix     string `json:"fix"`
 }
 
 // String is the finding in one line.

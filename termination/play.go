@@ -152,7 +152,7 @@ func (s *simulation) act() (acted bool, next *time.Time) {
 func (s *simulation) visit(i int) (acted bool) {
 	plan, present := s.plan(i)
 	for _, f := range plan.ForceDelete {
-		acted = s.force(present[f.Pod], f) || acted
+		acted = s.force(present[f.Pod], f, *deadlineOf(s.nodes[i], s.start)) || acted
 	}
 	for _, pod := range plan.Evict {
 		s.evict(present[pod])
@@ -192,15 +192,19 @@ func (s *simulation) plan(i int) (DrainPlan, map[*corev1.Pod]*departing) {
 }
 
 // force deletes the pod, and reports whether that is news.
-func (s *simulation) force(d *departing, f ForcedDeletion) bool {
-	until := metav1.NewTime(s.now.Add(f.Grace))
+func (s *simulation) force(d *departing, f ForcedDeletion, deadline time.Time) bool {
 	if d.Forced {
 		return false
 	}
+	until := metav1.NewTime(s.now.Add(f.Grace))
 	own := ownGrace(d.pod)
+	if IsTerminating(d.pod) {
+		own = d.pod.DeletionTimestamp.Sub(s.now)
+	}
 	s.told(d, f.Grace)
 	d.Forced = true
-	d.Lost = max(0, own-f.Grace).Truncate(time.Second)
+	// The instant by which "after" is later than its limit costs no second.
+	d.Lost = max(0, own-max(f.Grace, deadline.Sub(s.now))).Truncate(time.Second)
 	d.pod = d.pod.DeepCopy()
 	d.pod.DeletionTimestamp = &until
 	return true

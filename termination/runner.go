@@ -59,9 +59,9 @@ type Runner struct {
 // Report is what one call of a Runner did.
 type Report struct {
 	// Step is the last one taken; it tells when to come back.
-	Step Step
+	Step Step `json:"step"`
 	// Attempts on pods, in the order they were made.
-	Attempts []Attempt
+	Attempts []Attempt `json:"attempts,omitempty"`
 }
 
 // Node takes the next step of a node. The error joins those of the actions that

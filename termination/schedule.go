@@ -9,28 +9,30 @@ import (
 
 // Schedule is what a node's grace period means for its pods.
 type Schedule struct {
-	Start, Deadline time.Time
+	Start    time.Time `json:"start"`
+	Deadline time.Time `json:"deadline"`
 	// Deletions, one for each pod that the drain waits for, by the instant they
 	// fall due, then by the pods' names.
-	Deletions []ScheduledDeletion
+	Deletions []ScheduledDeletion `json:"deletions,omitempty"`
 	// Unbounded lists pods without terminationGracePeriodSeconds, which are never
 	// deleted by force and may hold the node beyond its deadline, by name.
-	Unbounded []*corev1.Pod
+	Unbounded []*corev1.Pod `json:"-"`
 }
 
 // ScheduledDeletion is when a pod that is still there is deleted by force.
 type ScheduledDeletion struct {
-	Pod *corev1.Pod // the caller's own
+	Pod *corev1.Pod `json:"-"` // the caller's own
 	// After is the instant after which it falls due, and not at it: deadline −
 	// terminationGracePeriodSeconds, or the start if that has passed by then.
-	After time.Time
+	After time.Time `json:"after"`
 	// Immediately: it falls due at the very start, so that PDBs and do-not-disrupt
 	// are never consulted for it.
-	Immediately bool
+	Immediately bool `json:"immediately,omitempty"`
 	// Grace it is given if deleted at once, and how much of its own it loses to
 	// the node's shorter one. The fraction of a second that passes until the first
 	// look after the instant isn't counted as lost.
-	Grace, Lost time.Duration
+	Grace time.Duration `json:"-"`
+	Lost  time.Duration `json:"-"`
 }
 
 // ScheduleOf reports for each pod when it is deleted at the latest, if the drain

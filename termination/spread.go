@@ -35,9 +35,9 @@ func mix(x uint64) uint64 {
 // Day is how many nodes expire within one day.
 type Day struct {
 	// Start of the day: it lasts until 24 hours later, exclusive.
-	Start time.Time
+	Start time.Time `json:"start"`
 	// Names of the claims that expire in it, sorted.
-	Names []string
+	Names []string `json:"names,omitempty"`
 }
 
 // ExpirySpread reports how many of the claims expire on each of the coming days,
@@ -89,12 +89,12 @@ const (
 
 // Expiration is a claim that is due, and whether it goes.
 type Expiration struct {
-	Claim *Claim // the caller's own
-	At    time.Time
+	Claim *Claim    `json:"-"` // the caller's own
+	At    time.Time `json:"at"`
 	// Held says why it doesn't go yet; "" if it goes now. Until is when its turn
 	// in the ramp comes.
-	Held  Code
-	Until *time.Time
+	Held  Code       `json:"held,omitempty"`
+	Until *time.Time `json:"until,omitempty"`
 }
 
 // PlanExpirations lists the claims that are due at now, oldest expiry first, then

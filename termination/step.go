@@ -97,29 +97,29 @@ const (
 
 // Action is one call to make. Every one may be made twice without harm.
 type Action struct {
-	Kind       ActionKind
-	Pod        *corev1.Pod
-	Grace      time.Duration
-	Node       *corev1.Node
-	Claim      *Claim
-	ProviderID string
+	Kind       ActionKind    `json:"kind"`
+	Pod        *corev1.Pod   `json:"-"`
+	Grace      time.Duration `json:"-"`
+	Node       *corev1.Node  `json:"-"`
+	Claim      *Claim        `json:"-"`
+	ProviderID string        `json:"providerID,omitempty"`
 }
 
 // Step is what to do now, and when to ask again.
 type Step struct {
-	Stage Stage
+	Stage Stage `json:"stage"`
 	// Actions to take, in this order. What they write is a copy; pods and what is
 	// deleted are the caller's own.
-	Actions []Action
+	Actions []Action `json:"actions,omitempty"`
 	// RequeueAfter is when to ask again at the latest; 0 if only a change of the
 	// objects matters.
-	RequeueAfter time.Duration
+	RequeueAfter time.Duration `json:"-"`
 	// Drain is the plan that EvictPod and DeletePod come from, once it came so far.
-	Drain *DrainPlan
+	Drain *DrainPlan `json:"drain,omitempty"`
 	// Attached lists the volume attachments that are waited for.
-	Attached []*storagev1.VolumeAttachment
+	Attached []*storagev1.VolumeAttachment `json:"-"`
 	// Err says why nothing can be done; it names a field of the claim.
-	Err *field.Error
+	Err *field.Error `json:"-"`
 }
 
 // Next reports the next step from a deleted node to none, after Karpenter v1.14.

@@ -276,8 +276,8 @@ func TestProgressSurvivesARestart(t *testing.T) {
 }
 
 func FuzzParseProgress(f *testing.F) {
-	f.Add([]byte(`{"version":1,"started":"2026-03-15T12:00:00Z","seen":"2026-03-15T12:00:00Z","pods":[{"name":"a","tier":2,"code":"Evicting"}],"gone":3}`)) // as written
-	f.Add([]byte(`{"version":1,"pods":[{"tier":99}]}`))                                                                                                     // a tier that there isn't
+	f.Add([]byte(`{"version":1,"started":"2026-03-15T12:00:00Z","seen":"2026-03-15T12:00:00Z","pods":[{"name":"a","tier":"critical","code":"Evicting"}],"gone":3}`)) // as written
+	f.Add([]byte(`{"version":1,"pods":[{"tier":"urgent"}]}`))                                                                                                        // a tier that there isn't
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, problem := termination.ParseProgress(data)
 		if problem != nil {

@@ -26,13 +26,14 @@ const (
 // Structural is an obstacle that no waiting removes: even with every pod healthy
 // the PDBs would let none go. Somebody has to change something.
 type Structural struct {
-	Code Code
+	Code Code `json:"code"`
 	// PDBs that are at fault, sorted. The slice is the caller's.
-	PDBs []types.NamespacedName
+	PDBs []types.NamespacedName `json:"-"`
 	// Health is the arithmetic of the one PDB; zero with MultiplePDBs.
-	Health Health
+	Health Health `json:"health,omitzero"`
 	// Message says what is wrong, and Fix what would free the pods.
-	Message, Fix string
+	Message string `json:"message"`
+	Fix     string `json:"fix"`
 }
 
 // Structural reports whether the PDBs would never let the pod go, and why, with

@@ -13,21 +13,21 @@ import (
 // Wait says why a drain is not done with a pod.
 type Wait struct {
 	// Pod is the caller's own.
-	Pod *corev1.Pod
+	Pod *corev1.Pod `json:"-"`
 	// Tier the pod belongs to.
-	Tier Tier
+	Tier Tier `json:"tier"`
 	// Code is what it waits for: Evicting and DeadlineReached are acts of this
 	// plan, the others are obstacles.
-	Code Code
+	Code Code `json:"code"`
 	// Blocking names the PDBs that hold the pod or are passed over, sorted.
-	Blocking []types.NamespacedName
+	Blocking []types.NamespacedName `json:"-"`
 	// Until is the first instant at which time alone changes what is done with
 	// the pod; nil if it doesn't. Rules that say "after" fall due a nanosecond
 	// after their limit.
-	Until *time.Time
+	Until *time.Time `json:"until,omitempty"`
 	// Fix says what would free a pod whose PDBs never let it go; "" if waiting may
 	// help, or if the plan isn't exact.
-	Fix string
+	Fix string `json:"-"`
 }
 
 // Lift says what would end the wait, "" if nothing needs to be done.

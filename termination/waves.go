@@ -21,27 +21,27 @@ type NodePods struct {
 type Waves struct {
 	// Rounds of nodes that can go at the same time, each sorted by name. Every
 	// node holds all the tokens that its pods need, or waits.
-	Rounds [][]string
+	Rounds [][]string `json:"rounds"`
 	// PodByPod lists the nodes in Rounds that need more tokens of some PDB than it
 	// has even at its best, by name: in their round they hold all of them, and use
 	// each several times.
-	PodByPod []string
+	PodByPod []string `json:"podByPod,omitempty"`
 	// Never says which nodes can't be drained by evictions at all, by name.
-	Never []Stuck
+	Never []Stuck `json:"never,omitempty"`
 	// Refills is how often Binding, the PDB that is short most often, must get its
 	// tokens back before all nodes of Rounds are drained; 0 and no name if none must.
-	Refills int
-	Binding types.NamespacedName
+	Refills int                  `json:"refills"`
+	Binding types.NamespacedName `json:"-"`
 	// LowerBound is the least time that the evictions of all nodes take: each refill
 	// takes as long as a replacement needs to be healthy.
-	LowerBound time.Duration
+	LowerBound time.Duration `json:"-"`
 }
 
 // Stuck is a node that holds a pod which nothing but a deadline ever moves.
 type Stuck struct {
-	Node string
-	Pod  *corev1.Pod // the caller's own
-	Why  Structural
+	Node string      `json:"node"`
+	Pod  *corev1.Pod `json:"-"` // the caller's own
+	Why  Structural  `json:"why"`
 }
 
 // PlanWaves groups nodes into rounds of drains. Recovery is how long a pod takes

@@ -235,7 +235,7 @@ func (p *picture) how(pod termination.PodForecast) string {
 		return "never goes: " + string(d.Held.Code)
 	}
 	text := p.told(pod) + fmt.Sprintf(", %s of grace", d.Grace)
-	if d.Lost >= 2*time.Second {
+	if d.Lost > 0 {
 		text += fmt.Sprintf(", loses %s", d.Lost)
 	}
 	if d.Held.Code != "" {

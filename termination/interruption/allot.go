@@ -2,26 +2,39 @@ package interruption
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/node-disruption/disruption/termination"
 )
 
 // Allotment is the part of the time left that one pod is given.
 type Allotment struct {
-	Pod  *corev1.Pod // the caller's own
-	Tier termination.Tier
+	Pod  *corev1.Pod      `json:"-"` // the caller's own; in JSON namespace/name
+	Tier termination.Tier `json:"tier"`
 	// Start is when to delete the pod, Grace the grace period to give it.
-	Start time.Time
-	Grace time.Duration
+	Start time.Time     `json:"start"`
+	Grace time.Duration `json:"-"` // in JSON as text
 	// Lost is the part of its own grace period that it isn't given.
-	Lost time.Duration
+	Lost time.Duration `json:"-"` // in JSON as text
 	// Early: it goes together with an earlier tier, since the time isn't enough
 	// to take the tiers one after the other.
-	Early bool
+	Early bool `json:"early,omitempty"`
+}
+
+// MarshalJSON names the pod, and writes durations as text.
+func (a Allotment) MarshalJSON() ([]byte, error) {
+	type plain Allotment
+	return json.Marshal(struct {
+		Pod string `json:"pod"`
+		plain
+		Grace metav1.Duration `json:"grace"`
+		Lost  metav1.Duration `json:"lost,omitzero"`
+	}{a.Pod.Namespace + "/" + a.Pod.Name, plain(a), metav1.Duration{Duration: a.Grace}, metav1.Duration{Duration: a.Lost}})
 }
 
 // Allot shares the time from now to the deadline out among the pods of a node

@@ -91,6 +91,24 @@ func TestABadMessageDoesNotLoseTheOthers(t *testing.T) {
 	assert.Equal(t, "messages[2].detail.instance-id", errs[1].Field)
 }
 
+func TestJSON(t *testing.T) {
+	notices, problem := interruption.ParseEventBridge(read(t, "aws-spot.json"))
+	require.Nil(t, problem)
+	data, err := json.Marshal(notices[0])
+	require.NoError(t, err)
+	var again interruption.Notice
+	require.NoError(t, json.Unmarshal(data, &again))
+	assert.Equal(t, notices[0], again)
+	data, err = json.Marshal(again)
+	require.NoError(t, err)
+	assert.Contains(t, string(data), `"kind":"SpotInterruption","action":"Drain","instance":"i-0123456789abcdef0"`)
+	assert.Contains(t, string(data), `"deadline":"2026-03-15T12:02:00Z","detail":"terminate","unavailable":{"spot":true}`)
+
+	allotted, err := json.Marshal(interruption.Allot([]*corev1.Pod{pod("db", 300, termination.TierDaemon), nil}, noon, noon.Add(time.Minute), nil))
+	require.NoError(t, err)
+	assert.JSONEq(t, `[{"pod": "default/db", "tier": "daemon", "start": "2026-03-15T12:00:00Z", "grace": "1m0s", "lost": "4m0s"}]`, string(allotted))
+}
+
 func TestMessagesOfNoKnownTime(t *testing.T) {
 	message := `{"version":"0","source":"aws.ec2","detail-type":"EC2 Spot Instance Interruption Warning","time":%q,"detail":{"instance-id":"i-1"}}`
 	notices, err := interruption.ParseEventBridge(fmt.Appendf(nil, message, ""))

@@ -39,31 +39,31 @@ const (
 
 // Notice is one message of a cloud, as far as one instance is concerned.
 type Notice struct {
-	Kind   Kind
-	Action Action
+	Kind   Kind   `json:"kind"`
+	Action Action `json:"action"`
 	// Instance is the cloud's ID or name of the instance; "" if the notice is about
 	// the one whose metadata it is.
-	Instance string
+	Instance string `json:"instance,omitempty"`
 	// ID of the message or event, "" if it has none: the same event may come twice.
-	ID string
+	ID string `json:"id,omitempty"`
 	// At is when the cloud said so; zero if it doesn't say when.
-	At time.Time
+	At time.Time `json:"at,omitzero"`
 	// Deadline is when the event may begin, until when the node must be empty; nil
 	// if the cloud names none.
-	Deadline *time.Time
+	Deadline *time.Time `json:"deadline,omitempty"`
 	// Detail is the cloud's own word: a state, an event type or code.
-	Detail string
+	Detail string `json:"detail,omitempty"`
 	// Unavailable says which offering to do without for a while; zero if none.
-	Unavailable Unavailable
+	Unavailable Unavailable `json:"unavailable,omitzero"`
 }
 
 // Unavailable marks offerings that a notice shows to be short.
 type Unavailable struct {
 	// Spot: the spot offering of the instance's own type and zone.
-	Spot bool
+	Spot bool `json:"spot,omitempty"`
 	// Reservation: the capacity reservation that the instance's node is labelled
 	// with.
-	Reservation bool
+	Reservation bool `json:"reservation,omitempty"`
 }
 
 // Left is the time from now to the deadline, never below zero; false if there
