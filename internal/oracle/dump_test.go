@@ -51,6 +51,7 @@ func dump(q random.Question) string {
 		line("classes", q.Cluster.StorageClasses)
 	}
 	line("csi nodes", q.Cluster.CSINodes)
-	fmt.Fprintf(&b, "reservation label %q, min values %q, claims %t, request %+v\n", q.Options.ReservationLabel, q.Options.MinValues, q.Options.AllowResourceClaims, q.Request)
+	q.Options.SelectorOf = nil
+	fmt.Fprintf(&b, "options %+v, request %+v\n", q.Options, q.Request)
 	return b.String()
 }

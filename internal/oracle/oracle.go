@@ -18,9 +18,31 @@ type Simulator struct {
 	keys    annotations.Keys
 }
 
-// New returns a simulator. It neither copies nor changes the cluster.
+// New returns a simulator. It does not change the cluster.
 func New(cluster scheduling.Cluster, options scheduling.Options) *Simulator {
-	return &Simulator{cluster: cluster, options: options, keys: annotations.For(options.Domain)}
+	s := &Simulator{cluster: cluster, options: options, keys: annotations.For(options.Domain)}
+	s.cluster.Pods = slices.Clone(cluster.Pods)
+	for i, p := range s.cluster.Pods {
+		s.cluster.Pods[i] = s.withDefaultSpread(p)
+	}
+	return s
+}
+
+// withDefaultSpread gives a pod without constraints the default ones.
+func (s *Simulator) withDefaultSpread(p *corev1.Pod) *corev1.Pod {
+	if len(p.Spec.TopologySpreadConstraints) > 0 || len(s.options.DefaultSpread) == 0 || s.options.SelectorOf == nil {
+		return p
+	}
+	selector := s.options.SelectorOf(p)
+	if selector == nil {
+		return p
+	}
+	spread := p.DeepCopy()
+	for _, c := range s.options.DefaultSpread {
+		c.LabelSelector = selector
+		spread.Spec.TopologySpreadConstraints = append(spread.Spec.TopologySpreadConstraints, c)
+	}
+	return spread
 }
 
 // Simulate answers one question, from scratch.
@@ -110,7 +132,9 @@ func (r *run) solve() {
 			}
 			continue
 		}
-		r.topology.register(m.original)
+		if !r.refused(m) {
+			r.topology.register(m.original)
+		}
 		queue = append(queue, m)
 		lengthWhenPushed[m] = len(queue)
 	}
@@ -129,7 +153,7 @@ func byAppetite(a, b *moving) int {
 // try places the pod, giving up one preference after another.
 func (r *run) try(m *moving) bool {
 	m.pod = m.original.DeepCopy()
-	if len(m.pod.Spec.ResourceClaims) > 0 && !r.options.AllowResourceClaims {
+	if r.refused(m) {
 		return false
 	}
 	for {
@@ -142,6 +166,12 @@ func (r *run) try(m *moving) bool {
 		}
 		r.topology.register(m.pod)
 	}
+}
+
+// refused reports whether the pod isn't even tried.
+func (r *run) refused(m *moving) bool {
+	return len(m.original.Spec.ResourceClaims) > 0 && !r.options.AllowResourceClaims ||
+		m.volumes.unreadable && r.options.RefuseUnknownVolumes
 }
 
 // place tries the existing nodes, then those opened already, then a new one.

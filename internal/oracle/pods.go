@@ -129,7 +129,7 @@ func (r *run) validPending(p *corev1.Pod) bool {
 
 func (r *run) validExpression(e corev1.NodeSelectorRequirement) bool {
 	key := annotations.NormalizeLabel(e.Key)
-	if r.restricted(key) {
+	if r.restricted(key) || len(validation.IsQualifiedName(key)) > 0 {
 		return false
 	}
 	for _, v := range e.Values {

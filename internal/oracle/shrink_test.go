@@ -36,6 +36,9 @@ func shrink(q random.Question, disagree func(random.Question) bool) random.Quest
 		if len(q.Cluster.PersistentVolumeClaims) > 0 {
 			try(func(q *random.Question) { q.Cluster.PersistentVolumeClaims = nil })
 		}
+		if len(q.Options.DefaultSpread) > 0 {
+			try(func(q *random.Question) { q.Options.DefaultSpread = nil })
+		}
 		shrinkPods(&q, try)
 		shrinkPools(&q, try)
 	}

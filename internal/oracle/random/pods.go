@@ -120,7 +120,11 @@ func (d *drawer) tolerations() []corev1.Toleration {
 func (d *drawer) nodeSelector() *corev1.NodeSelector {
 	s := &corev1.NodeSelector{}
 	for range rapidCount(d, "terms", 1, 3) {
-		s.NodeSelectorTerms = append(s.NodeSelectorTerms, corev1.NodeSelectorTerm{MatchExpressions: d.expressions()})
+		term := corev1.NodeSelectorTerm{MatchExpressions: d.expressions()}
+		if d.percent(2, "match fields") {
+			term.MatchFields = []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"node-0"}}}
+		}
+		s.NodeSelectorTerms = append(s.NodeSelectorTerms, term)
 	}
 	return s
 }
@@ -128,8 +132,8 @@ func (d *drawer) nodeSelector() *corev1.NodeSelector {
 func (d *drawer) expressions() []corev1.NodeSelectorRequirement {
 	var list []corev1.NodeSelectorRequirement
 	for range rapidCount(d, "expressions", 1, 2) {
-		if d.seldom("about the pool") {
-			list = append(list, d.poolExpression())
+		if d.seldom("odd expression") {
+			list = append(list, d.oddExpression())
 			continue
 		}
 		switch key := pick(d, "key", corev1.LabelTopologyZone, teamLabel, sizeLabel, d.keys.CapacityType, rackLabel); key {
@@ -152,11 +156,14 @@ func (d *drawer) expressions() []corev1.NodeSelectorRequirement {
 	return list
 }
 
-// poolExpression is about the pool's own label.
-func (d *drawer) poolExpression() corev1.NodeSelectorRequirement {
-	e := corev1.NodeSelectorRequirement{Key: d.keys.NodePool, Operator: pick(d, "operator", corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist)}
+// oddExpression is one that keeps a pending pod out, or comes close to it.
+func (d *drawer) oddExpression() corev1.NodeSelectorRequirement {
+	e := corev1.NodeSelectorRequirement{
+		Key:      pick(d, "odd key", d.keys.NodePool, d.keys.NodePool, d.keys.NodePool, corev1.LabelHostname, d.keys.Initialized, "-bad/key"),
+		Operator: pick(d, "operator", corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist, "Unheard"),
+	}
 	if e.Operator == corev1.NodeSelectorOpIn || e.Operator == corev1.NodeSelectorOpNotIn {
-		e.Values = some(d, "pools", "pool-0", "pool-1", "nowhere")
+		e.Values = []string{pick(d, "odd value", "pool-0", "node-1", "true", "not a label value")}
 	}
 	return e
 }

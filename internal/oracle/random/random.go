@@ -46,6 +46,10 @@ func Draw(t *rapid.T) Question {
 		d.options.WellKnownLabels = append(d.options.WellKnownLabels, reservationLabel)
 	}
 	d.options.AllowResourceClaims = d.seldom("allow resource claims")
+	d.options.RefuseUnknownVolumes = d.sometimes("refuse unknown volumes")
+	if d.seldom("default spread") {
+		d.drawDefaultSpread()
+	}
 	if d.sometimes("best effort") {
 		d.options.MinValues = scheduling.MinValuesBestEffort
 	}
@@ -56,6 +60,22 @@ func Draw(t *rapid.T) Question {
 	d.drawDaemons()
 	d.drawPods()
 	return Question{d.cluster, d.options, d.drawRequest()}
+}
+
+// drawDefaultSpread spreads pods without constraints by their app.
+func (d *drawer) drawDefaultSpread() {
+	for range rapidCount(d, "default constraints", 1, 2) {
+		d.options.DefaultSpread = append(d.options.DefaultSpread, corev1.TopologySpreadConstraint{
+			MaxSkew: int32(1 + d.upTo(1, "maxSkew")), TopologyKey: d.key(),
+			WhenUnsatisfiable: pick(d, "when", corev1.DoNotSchedule, corev1.ScheduleAnyway),
+		})
+	}
+	d.options.SelectorOf = func(p *corev1.Pod) *metav1.LabelSelector {
+		if p.Labels["app"] == "job" {
+			return nil
+		}
+		return &metav1.LabelSelector{MatchLabels: map[string]string{"app": p.Labels["app"]}}
+	}
 }
 
 // drawer builds one question. Its small alphabets make things meet.
