@@ -271,7 +271,10 @@ func (s *Snapshot) firstHost(c *podClass, st *stage, quiet bool, mask bitset) in
 	if known := memo.Load(); known != 0 {
 		return int(known) - 2
 	}
-	first := s.free.next(0, c.need, mask)
+	floor := &s.matches.floors[2*int(st.shape.id)+int(bool1(quiet))]
+	from := floor.of(c.need)
+	first := s.free.next(from, c.need, mask)
+	floor.note(c.need, from, first)
 	memo.Store(int32(first) + 2)
 	return first
 }

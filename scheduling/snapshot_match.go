@@ -109,6 +109,9 @@ type matchTable struct {
 	// first is, by stage, with and without settling nodes, the first node that
 	// fits while nothing has moved: plus two, 0 while it is not known.
 	first []atomic.Int32
+	// floors say, by shape, with and without settling nodes, from where on it is
+	// worth looking.
+	floors []floor
 }
 
 // compileColumns reads the labels of the nodes that the book asks about.
@@ -122,6 +125,7 @@ func (s *Snapshot) compileColumns() {
 	s.matches.wishes = make([]atomic.Pointer[bitset], len(s.book.wishes))
 	s.matches.shapes = make([]atomic.Pointer[bitset], 2*len(s.book.shapes))
 	s.matches.first = make([]atomic.Int32, 2*s.book.stages)
+	s.matches.floors = make([]floor, 2*len(s.book.shapes))
 }
 
 // column is made on first use, which must be while the snapshot is compiled.

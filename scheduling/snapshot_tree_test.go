@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +34,32 @@ func TestTreeFindsTheFirstNodeWithRoom(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, tree.next(from, need, mask))
+	})
+}
+
+// Beginning each search where earlier ones ended finds the same nodes, however
+// many searches there were.
+func TestFloorsDoNotChangeWhatIsFound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.IntRange(1, 400).Draw(t, "nodes")
+		tree, mask := newFreeTree(nodes, 3), newBitset(nodes)
+		dice := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		for i := range nodes {
+			mask.set(i)
+			// The later a node, the more it has: then searches are long.
+			copy(tree.free(i), []int64{dice.Int64N(int64(i/8 + 1)), dice.Int64N(int64(i/8 + 1)), dice.Int64N(20)})
+		}
+		tree.seal()
+		var f floor
+		for range 100 {
+			need := vector{dice.Int64N(50), dice.Int64N(50), dice.Int64N(3)}.amounts()
+			from := f.of(need)
+			got, want := tree.next(from, need, mask), tree.next(0, need, mask)
+			require.Equal(t, want, got)
+			f.note(need, from, got)
+			require.LessOrEqual(t, len(f.all()), maxSearched)
+		}
+		require.NotEmpty(t, f.all())
 	})
 }
 

@@ -46,7 +46,7 @@ func (r *run) open(m *moving, t *template) fit {
 		return doesNotFit
 	}
 	o := &opened{template: t, hostname: fmt.Sprintf("new node %d", len(r.opened)), requests: corev1.ResourceList{}}
-	o.requirements = t.requirements.Add(scheduling.In(corev1.LabelHostname, o.hostname))
+	o.requirements = t.requirements.Without(corev1.LabelHostname).Add(scheduling.In(corev1.LabelHostname, o.hostname))
 	for _, g := range t.groups {
 		within := &daemonGroup{overhead: g.overhead, ports: g.ports}
 		for _, it := range g.types {

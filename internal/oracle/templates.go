@@ -46,7 +46,8 @@ func (r *run) templateRequirements(p *scheduling.Pool) scheduling.Requirements {
 	q := poolRequirements(p).Add(
 		scheduling.In(r.keys.NodePool, p.Name),
 		scheduling.In(r.keys.Registered, "true"),
-		scheduling.In(r.keys.Initialized, "true"))
+		scheduling.In(r.keys.Initialized, "true"),
+		scheduling.In(corev1.LabelHostname, "new node"))
 	if p.NodeClass.Kind != "" {
 		q = q.Add(scheduling.In(p.NodeClass.Group+"/"+strings.ToLower(p.NodeClass.Kind), p.NodeClass.Name))
 	}
