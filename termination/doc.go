@@ -17,7 +17,7 @@
 //   - Beforehand: [ScheduleOf] lays out a grace period, [ForecastDrain] the drain of
 //     whole nodes, [PlanWaves] which of them can go together, and [Lint] what won't
 //     work as intended.
-//   - Expiration: [ExpiryOf], [ExpirySpread] and [PlanExpirations].
+//   - Expiration: [ExpiryOf], [ExpirySpread], [PlanExpirations] and [Jitter].
 //
 // Notices of clouds that an instance will end are read by the subpackage
 // interruption.
@@ -32,6 +32,12 @@
 // holds an expired node: BudgetExhausted, RampPending. Findings: grace-leq-pod-grace,
 // grace-exceeds-window, expiry-without-grace, pdb-never-allows, pdb-overlap,
 // pod-without-grace.
+//
+// # JSON
+//
+// Plans, forecasts and reports marshal for machines to read: pods and PDBs as
+// namespace/name, durations as text like "1m30s", tiers by name, errors by their
+// text. What is state, [Progress], can be read back, by [ParseProgress].
 //
 // # Ownership
 //

@@ -5,6 +5,7 @@
 //	go run ./examples/drain                                three nodes shipped with it
 //	kubectl get nodeclaims,nodes,pods,pdb -A -o yaml | go run ./examples/drain -f - -node node-1,node-2
 //	go run ./examples/drain -svg drain.svg                 a drawing as well
+//	go run ./examples/drain -o json                        for machines
 //
 // It reads YAML or JSON, gzipped or not. Exit codes: 0 fine, 1 the drain can't end by
 // -by, 2 bad usage or input. What can be read of bad input is answered all the same;
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"github.com/node-disruption/disruption/examples/internal/dump"
+	"github.com/node-disruption/disruption/termination"
 )
 
 //go:embed sample.yaml
@@ -40,6 +42,7 @@ type settings struct {
 	now      string
 	end      *time.Time // nil if nobody asks
 	svg      string
+	output   string
 	recovery time.Duration
 }
 
@@ -48,7 +51,7 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	flags := flag.NewFlagSet("drain", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: drain [-f FILE]... [-node NAMES]... [-now TIME] [-by TIME] [-recovery DURATION] [-svg FILE]")
+		fmt.Fprintln(stderr, "usage: drain [-f FILE]... [-node NAMES]... [-now TIME] [-by TIME] [-recovery DURATION] [-svg FILE] [-o text|json]")
 		flags.PrintDefaults()
 	}
 	flags.Func("f", "`FILE` with nodes, node claims, pods and PDBs; - is standard input (repeatable)", func(name string) error {
@@ -61,6 +64,7 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	})
 	flags.StringVar(&s.now, "now", "", "`TIME` at which the drain begins, RFC3339 (default: the clock; with the sample, its own)")
 	by := flags.String("by", "", "`TIME` by which the nodes must be drained, RFC3339")
+	flags.StringVar(&s.output, "o", "text", "text or json")
 	flags.StringVar(&s.svg, "svg", "", "`FILE` to draw the timeline into")
 	flags.DurationVar(&s.recovery, "recovery", time.Minute, "how long a pod takes to be replaced by a healthy one")
 	if err := flags.Parse(args); err != nil {
@@ -69,6 +73,8 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	switch {
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q: files are given with -f, nodes with -node", flags.Arg(0))
+	case s.output != "text" && s.output != "json":
+		return nil, fmt.Errorf("-o %q: want text or json", s.output)
 	case s.recovery < 0:
 		return nil, fmt.Errorf("-recovery %s: want no less than 0", s.recovery)
 	case *by != "":
@@ -115,10 +121,18 @@ func (s *settings) show(stdin io.Reader, stdout io.Writer) (late bool, err error
 	if err != nil {
 		return false, errors.Join(append(in.errors, err)...)
 	}
-	var out bytes.Buffer
-	p.writeText(&out)
+	var feasible *termination.Feasibility
 	if s.end != nil {
-		late = p.writeFeasibility(&out, *s.end)
+		answer := p.forecast.By(*s.end)
+		feasible, late = &answer, answer.Certainty == termination.Impossible
+	}
+	var out bytes.Buffer
+	if s.output == "json" {
+		if err := p.writeJSON(&out, feasible); err != nil {
+			return false, err
+		}
+	} else {
+		p.writeText(&out, feasible)
 	}
 	if s.svg != "" {
 		var drawing bytes.Buffer

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -37,6 +38,25 @@ func TestTheSample(t *testing.T) {
 	golden(t, "sample.svg", drawing)
 }
 
+func TestJSON(t *testing.T) {
+	var out, errs bytes.Buffer
+	assert.Equal(t, 1, run([]string{"-o", "json", "-by", "2026-11-24T22:30:00Z"}, nil, &out, &errs))
+	var answer struct {
+		Forecast struct {
+			Nodes []struct{ Name, Latest string }
+		}
+		Waves       struct{ Never []struct{ Node, Pod string } }
+		Findings    []struct{ Code, Fix string }
+		Feasibility struct{ Certainty string }
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &answer))
+	assert.Equal(t, "node-a", answer.Forecast.Nodes[0].Name)
+	assert.NotEmpty(t, answer.Forecast.Nodes[0].Latest)
+	assert.Equal(t, "shop/db-0", answer.Waves.Never[0].Pod)
+	assert.Equal(t, "pdb-never-allows", answer.Findings[0].Code)
+	assert.Equal(t, "Impossible", answer.Feasibility.Certainty)
+}
+
 func TestOneNodeFromStandardInput(t *testing.T) {
 	var out, errs bytes.Buffer
 	code := run([]string{"-f", "-", "-node", "node-c", "-now", sampleNow}, bytes.NewReader(sample), &out, &errs)
@@ -62,6 +82,7 @@ func TestWhatCannotBeAnswered(t *testing.T) {
 		{"no YAML", []string{"-f", "-"}, "a: b: c", "drain: -: documents[0]: not YAML"},
 		{"no file", []string{"-f", "missing.yaml"}, "", "missing.yaml"},
 		{"no time", []string{"-now", "noon"}, "", `-now "noon": want a time like`},
+		{"no such output", []string{"-o", "xml"}, "", `-o "xml": want text or json`},
 		{"no time to end by", []string{"-by", "noon"}, "", `-by "noon": want a time like`},
 		{"a file without -f", []string{"dump.yaml"}, "", "files are given with -f"},
 	} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,8 @@ import (
 type picture struct {
 	forecast termination.Forecast
 	waves    termination.Waves
-	findings []string
+	findings []termination.Finding
+	alike    []int // how many findings more have the same cure, by finding
 	recovery time.Duration
 	from, to time.Time // what the timeline shows
 	width    int       // of the longest name of a pod, in characters
@@ -49,7 +51,6 @@ func newPicture(in *input, s *settings, now time.Time) (*picture, error) {
 // said once.
 func (p *picture) lint(in *input, nodes []termination.DrainNode, ledger *termination.Ledger, now time.Time) {
 	first := map[string]int{} // by code and cure
-	var more []int
 	said := map[string]bool{}
 	for _, node := range nodes {
 		settings := termination.Settings{TerminationGracePeriod: node.GracePeriod, Pods: node.Pods, Ledger: ledger}
@@ -64,17 +65,12 @@ func (p *picture) lint(in *input, nodes []termination.DrainNode, ledger *termina
 			switch {
 			case said[f.String()]:
 			case known:
-				more[at]++
+				p.alike[at]++
 			default:
 				first[cure] = len(p.findings)
-				p.findings, more = append(p.findings, f.String()), append(more, 0)
+				p.findings, p.alike = append(p.findings, f), append(p.alike, 0)
 			}
 			said[f.String()] = true
-		}
-	}
-	for i, n := range more {
-		if n > 0 {
-			p.findings[i] += fmt.Sprintf(" (and %d more like it)", n)
 		}
 	}
 }
@@ -121,7 +117,7 @@ const (
 	longest = 48 // characters of a pod's name; longer ones are cut
 )
 
-func (p *picture) writeText(out *bytes.Buffer) {
+func (p *picture) writeText(out *bytes.Buffer, feasible *termination.Feasibility) {
 	fmt.Fprintf(out, "Drain from %s, if a pod is replaced by a healthy one within %s\n", stamp(p.from), p.recovery)
 	fmt.Fprintf(out, "· waits   ▒ has its grace   █ deleted by force   | deadline   > never goes by itself\n")
 	for _, node := range p.forecast.Nodes {
@@ -132,8 +128,15 @@ func (p *picture) writeText(out *bytes.Buffer) {
 	if len(p.findings) > 0 {
 		out.WriteString("\nFindings\n")
 	}
-	for _, f := range p.findings {
-		fmt.Fprintf(out, "  %s\n", f)
+	for i, f := range p.findings {
+		more := ""
+		if n := p.alike[i]; n > 0 {
+			more = fmt.Sprintf(" (and %d more like it)", n)
+		}
+		fmt.Fprintf(out, "  %s%s\n", f, more)
+	}
+	if feasible != nil {
+		fmt.Fprintf(out, "\nThe drain %s\n", feasible)
 	}
 }
 
@@ -290,11 +293,16 @@ func (p *picture) writeBlocks(out *bytes.Buffer) {
 	}
 }
 
-// writeFeasibility answers whether the drain ends in time.
-func (p *picture) writeFeasibility(out *bytes.Buffer, end time.Time) (late bool) {
-	feasible := p.forecast.By(end)
-	fmt.Fprintf(out, "\nThe drain %s\n", feasible)
-	return feasible.Certainty == termination.Impossible
+// writeJSON is the answer for machines.
+func (p *picture) writeJSON(out *bytes.Buffer, feasible *termination.Feasibility) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(struct {
+		Forecast    termination.Forecast     `json:"forecast"`
+		Waves       termination.Waves        `json:"waves"`
+		Findings    []termination.Finding    `json:"findings"`
+		Feasibility *termination.Feasibility `json:"feasibility,omitempty"`
+	}{p.forecast, p.waves, p.findings, feasible})
 }
 
 func stamp(t time.Time) string { return t.Format(time.RFC3339) }

@@ -50,7 +50,8 @@ type healthDetail struct {
 // Interruption Warning (the reservation is), EC2 Instance Rebalance
 // Recommendation (a notice, no act), EC2 Instance State-change Notification of
 // stopping, stopped, shutting-down and terminated, in any case of letters, and
-// AWS Health Event of service EC2 and category scheduledChange.
+// AWS Health Event of service EC2 and category scheduledChange. The deadline of a
+// Health event is its start time, and open if that can't be read.
 //
 // An error names the field of the message. It is for that message alone: see
 // [ParseBatch].
