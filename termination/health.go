@@ -69,9 +69,6 @@ func (l *Ledger) compute(pdbs []*policyv1.PodDisruptionBudget, pods []*corev1.Po
 		a.observed = true
 		a.health, a.syncError = counts[i].health(&a.spec, opts.Replicas)
 		a.allowed = a.health.Allowed()
-		if a.syncError != "" {
-			a.allowed = 0
-		}
 	}
 }
 

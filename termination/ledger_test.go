@@ -157,6 +157,27 @@ func TestPodsTakenTogetherCountTogether(t *testing.T) {
 	assert.True(t, ledger.Take(c).Allowed)
 }
 
+func TestNoMoreComesBackThanWasTaken(t *testing.T) {
+	ledger := ledgerOf(t, pdbOf("web", web, 1, healthOf(3, 2, 4)))
+	left := func() int {
+		n, _ := ledger.Left(keyOf("default", "web"))
+		return n
+	}
+	healthy, sick, pending := podOf("a", web), podOf("b", web, ready("False")), podOf("c", web, phase(corev1.PodPending))
+	ledger.Return(healthy)
+	assert.Equal(t, 1, left(), "nothing was taken yet")
+	require.True(t, ledger.Take(healthy, sick, pending).Allowed)
+	assert.Equal(t, 0, left())
+	ledger.Return(sick, pending)
+	assert.Equal(t, 0, left(), "these two went free")
+	ledger.Return(healthy)
+	ledger.Return(healthy)
+	assert.Equal(t, 1, left())
+	clone := ledger.Clone()
+	require.True(t, clone.Take(healthy).Allowed)
+	assert.Equal(t, 1, left(), "a clone is charged apart")
+}
+
 func TestHealthComputedFromTheSpec(t *testing.T) {
 	for _, c := range []struct {
 		spec              string
@@ -191,6 +212,60 @@ func TestHealthComputedFromTheSpec(t *testing.T) {
 			assert.Equal(t, c.allowed == 0, blocked, "all are healthy, so what allows none never will")
 		})
 	}
+}
+
+// Which pods the PDB controller counts, and as what.
+func TestWhatCountsAsHealthyAndAsExpected(t *testing.T) {
+	rs := ownedBy("rs")
+	for _, c := range []struct {
+		name     string
+		spec     func(*policyv1.PodDisruptionBudget)
+		pods     []*corev1.Pod
+		replicas map[types.UID]int32
+		left     int
+		never    termination.Code
+	}{
+		{"all healthy", maxUnavailable("1"), []*corev1.Pod{podOf("a", web, rs), podOf("b", web, rs), podOf("c", web, rs)}, nil, 1, ""},
+		{"one that is leaving is no longer healthy", maxUnavailable("1"), []*corev1.Pod{podOf("a", web, rs), podOf("b", web, rs), podOf("c", web, rs, terminatingUntil(noon))}, nil, 0, ""},
+		{"one of unknown readiness isn't", maxUnavailable("1"), []*corev1.Pod{podOf("a", web, rs), podOf("b", web, rs), podOf("c", web, rs, ready("Unknown"))}, nil, 0, ""},
+		{"ended ones aren't expected", minAvailable("50%"), []*corev1.Pod{podOf("a", web, rs), podOf("b", web, rs), podOf("c", web, rs, phase(corev1.PodSucceeded)), podOf("d", web, rs, phase(corev1.PodFailed))}, nil, 1, ""},
+		{"the controller wants one more than there is", maxUnavailable("1"), []*corev1.Pod{podOf("a", web, rs), podOf("b", web, rs), podOf("c", web, rs)}, map[types.UID]int32{"rs": 4}, 0, ""},
+		{"the controller wants one less than there is", maxUnavailable("1"), []*corev1.Pod{podOf("a", web, rs), podOf("b", web, rs), podOf("c", web, rs)}, map[types.UID]int32{"rs": 2}, 2, ""},
+		{"two controllers add up", minAvailable("50%"), []*corev1.Pod{podOf("a", web, rs), podOf("b", web, ownedBy("rs-2"))}, map[types.UID]int32{"rs": 1, "rs-2": 2}, 0, ""},
+		{"none are expected of a workload scaled to nothing", minAvailable("0%"), []*corev1.Pod{podOf("a", web, rs)}, map[types.UID]int32{"rs": 0}, 0, ""},
+		{"pods of nobody can't be counted against a percentage", minAvailable("10%"), []*corev1.Pod{podOf("a", web), podOf("b", web)}, nil, 0, termination.PDBSyncFailed},
+		{"nor against maxUnavailable", maxUnavailable("1"), []*corev1.Pod{podOf("a", web), podOf("b", web, rs), podOf("c", web, rs)}, nil, 0, termination.PDBSyncFailed},
+		{"but against an integer minAvailable", minAvailable("1"), []*corev1.Pod{podOf("a", web), podOf("b", web)}, nil, 1, ""},
+		{"what is no number allows none", maxUnavailable("many"), []*corev1.Pod{podOf("a", web, rs), podOf("b", web, rs)}, nil, 0, termination.PDBSyncFailed},
+		{"a spec with neither wants none", func(*policyv1.PodDisruptionBudget) {}, []*corev1.Pod{podOf("a", web), podOf("b", web)}, nil, 2, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ledger, _ := termination.CompileLedger(pdbs(pdbOf("web", web, 99, c.spec)), c.pods, termination.LedgerOptions{FromSpec: true, Replicas: c.replicas})
+			left, _ := ledger.Left(keyOf("default", "web"))
+			assert.Equal(t, c.left, left)
+			assert.Equal(t, c.left > 0, ledger.Ask(c.pods[0]).Allowed)
+			why, _ := ledger.Structural(c.pods[0])
+			assert.Equal(t, c.never, why.Code)
+		})
+	}
+}
+
+func TestWhoIsNeverStructurallyBlocked(t *testing.T) {
+	zero := pdbOf("web", web, 0, maxUnavailable("0"), policy(policyv1.AlwaysAllow))
+	unused := pdbOf("unused", map[string]string{"app": "none"}, 0, maxUnavailable("0"))
+	counted := pdbOf("counted", map[string]string{"app": "c"}, 0, maxUnavailable("0"), healthOf(1, 1, 1))
+	ledger := ledgerOf(t, zero, unused, counted)
+	for name, edit := range map[string]func(*corev1.Pod){
+		"pending": phase(corev1.PodPending), "ended": phase(corev1.PodFailed), "leaving": terminatingUntil(noon), "unhealthy and let go": ready("False"),
+	} {
+		_, blocked := ledger.Structural(podOf("p", web, edit))
+		assert.False(t, blocked, name)
+	}
+	_, blocked := ledger.Structural(podOf("p", web))
+	assert.True(t, blocked)
+	all := ledger.StructuralPDBs()
+	require.Len(t, all, 1, "PDBs that select no pod are nobody's trouble")
+	assert.Equal(t, "counted", all[0].PDBs[0].Name)
 }
 
 func TestHealthUnderAScaleThatTheControllerHasNotReached(t *testing.T) {
