@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Cluster is the facts that a simulation stands on. Its objects are read, never
@@ -94,6 +95,8 @@ type Options struct {
 	ReservationLabel string
 	// MinValues says what happens when a pool's minValues can't be met.
 	MinValues MinValuesPolicy
+	// Preferences says whether what pods prefer counts as long as it can be had.
+	Preferences PreferencePolicy
 	// Moves reports whether a pod of a removed or deleting node must find a new
 	// place; nil means every active pod that no DaemonSet and no Node owns.
 	// It is asked once per pod, while the snapshot is compiled.
@@ -124,3 +127,19 @@ const (
 	MinValuesStrict     MinValuesPolicy = "Strict"
 	MinValuesBestEffort MinValuesPolicy = "BestEffort"
 )
+
+func (o *Options) validate() field.ErrorList {
+	var errs field.ErrorList
+	path := field.NewPath("options")
+	switch o.MinValues {
+	case "", MinValuesStrict, MinValuesBestEffort:
+	default:
+		errs = append(errs, field.NotSupported(path.Child("minValues"), o.MinValues, []MinValuesPolicy{MinValuesStrict, MinValuesBestEffort}))
+	}
+	switch o.Preferences {
+	case "", PreferencesRespect, PreferencesIgnore:
+	default:
+		errs = append(errs, field.NotSupported(path.Child("preferences"), o.Preferences, []PreferencePolicy{PreferencesRespect, PreferencesIgnore}))
+	}
+	return errs
+}

@@ -219,13 +219,14 @@ func selectTypes(types []*InstanceType, keep func(*InstanceType) bool) []*Instan
 
 // MinValuesError says which minValues a list of instance types can't meet.
 type MinValuesError struct {
-	Shortfalls []Shortfall // by key
+	Shortfalls []Shortfall `json:"shortfalls"` // by key
 }
 
 // Shortfall is one key of which there are too few values.
 type Shortfall struct {
-	Key        string
-	Have, Want int
+	Key  string `json:"key"`
+	Have int    `json:"have"`
+	Want int    `json:"want"`
 }
 
 // Error reads like "minValues not met: zone has 2 of 3".

@@ -30,6 +30,14 @@
 // [Snapshot.Headroom] counts how many more pods of a kind fit,
 // [Snapshot.WhyNot] lists what keeps a pod from a node.
 //
+// # Preferences
+//
+// What pods prefer counts as required until they fit nowhere, so that a move
+// may need a new node for the sake of a preference. [Placement.Preferences]
+// tells what each pod gave up and what not, [Options.Preferences] leaves
+// preferences out, and [Options.DefaultSpread] adds constraints to pods that
+// have none.
+//
 // # Reasons
 //
 // With [Request.Explain] each unschedulable pod has an [Unschedulable]: a

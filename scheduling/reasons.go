@@ -57,47 +57,47 @@ const (
 
 // Refusal is one reason why a pod can't go to one node or pool.
 type Refusal struct {
-	Code Code
+	Code Code `json:"code"`
 	// Subject is what the code is about, as listed with the codes; may be "".
-	Subject string
+	Subject string `json:"subject,omitempty"`
 	// Message says it to people, with numbers.
-	Message string
+	Message string `json:"message"`
 }
 
 // Unschedulable says why a pod found no place, at the end of a simulation and
 // with all its preferences given up.
 type Unschedulable struct {
-	Code Code
+	Code Code `json:"code"`
 	// Message sums up, like the scheduler: "0/40 nodes fit: 12 untolerated
 	// taint dedicated=x:NoSchedule, 28 insufficient cpu; pool a: limit of cpu
 	// reached".
-	Message string
+	Message string `json:"message"`
 	// Nodes counts the destinations by the first reason each has, most first.
-	Nodes []RefusalCount
+	Nodes []RefusalCount `json:"nodes,omitempty"`
 	// Nearest is the destination that refuses for the fewest reasons, of equal
 	// ones the one short of the least; nil if there is no destination.
-	Nearest *NearMiss
+	Nearest *NearMiss `json:"nearest,omitempty"`
 	// Pools are the pools in the order in which they are tried, then those that
 	// open no nodes.
-	Pools []PoolRefusal
+	Pools []PoolRefusal `json:"pools,omitempty"`
 }
 
 // RefusalCount is how many nodes have a reason.
 type RefusalCount struct {
-	Code    Code
-	Subject string
-	Nodes   int
+	Code    Code   `json:"code"`
+	Subject string `json:"subject,omitempty"`
+	Nodes   int    `json:"nodes"`
 }
 
 // NearMiss is a node that almost fits, and all that is in the way.
 type NearMiss struct {
-	Node     string
-	Refusals []Refusal
+	Node     string    `json:"node"`
+	Refusals []Refusal `json:"refusals"`
 }
 
 // PoolRefusal is why a pool opens no node for the pod.
 type PoolRefusal struct {
-	Pool string
+	Pool string `json:"pool"`
 	Refusal
 }
 

@@ -19,26 +19,28 @@ type Request struct {
 	// MaxNewNodes ends the simulation early, with Result.Truncated, as soon as
 	// more nodes than this are opened; 0 means no bound.
 	MaxNewNodes int
-	// Explain asks for [Placement.Reason] of each unschedulable pod.
+	// Explain asks for [Placement.Reason] of each unschedulable pod, and for
+	// [Placement.Preferences].
 	Explain bool
 }
 
 // Result says where the pods went. It belongs to the caller.
 type Result struct {
 	// Placements holds every pod that had to be placed, by namespace and name.
-	Placements []Placement
+	Placements []Placement `json:"placements"`
 	// NewNodes are the nodes that would have to be launched, in Karpenter's
 	// final order (fewest pods first at the last sort).
-	NewNodes []NewNode
+	NewNodes []NewNode `json:"newNodes,omitempty"`
 	// NoPools: no pool can open a node, which Karpenter reports as an error
 	// without placing anything.
-	NoPools bool
+	NoPools bool `json:"noPools,omitempty"`
 	// Truncated: the simulation ended early because of Request.MaxNewNodes;
 	// pods not reached yet are missing from Placements.
-	Truncated bool
+	Truncated bool `json:"truncated,omitempty"`
 }
 
-// Origin says why a pod had to be placed.
+// Origin says why a pod had to be placed. As text it is Removed, Deleting or
+// Pending.
 type Origin uint8
 
 // The origins of a pod.
@@ -49,6 +51,7 @@ const (
 )
 
 // Placement is where one pod went: to an existing node, to a new one, or nowhere.
+// As JSON it names the pod by namespace and name.
 type Placement struct {
 	Pod    *corev1.Pod
 	Origin Origin
@@ -64,6 +67,9 @@ type Placement struct {
 	VolumesUnknown bool
 	// Reason is nil for a placed pod, and unless Request.Explain was set.
 	Reason *Unschedulable
+	// Preferences of the pod, in the order in which they are given up, and which
+	// of them it gave up; nil unless Request.Explain was set.
+	Preferences []Preference
 }
 
 // Placed reports whether the pod has a place that counts.
@@ -85,7 +91,7 @@ func (r *Result) AllRunningPlaced() bool {
 	return true
 }
 
-// NewNode is a node that would be launched.
+// NewNode is a node that would be launched. As JSON it names its instance types.
 type NewNode struct {
 	Pool string
 	// Requirements of the node claim, without registered, initialized and

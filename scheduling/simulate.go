@@ -69,6 +69,7 @@ type movingPod struct {
 	bare bool
 	// lastLen is the length of the queue when it was last put back.
 	lastLen int
+	stage   int   // the last that was tried, an index into class.stages
 	host    int32 // where it went, -1 if to no existing node
 	claim   *claimState
 }
@@ -198,6 +199,7 @@ func (w *workspace) place(p *movingPod) bool {
 	bare := p.bare
 	for i := range p.class.stages {
 		st := &p.class.stages[i]
+		p.stage = i
 		if i > 0 {
 			bare = false
 			w.topology.register(w, st)

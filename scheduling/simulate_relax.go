@@ -73,44 +73,62 @@ func (d *podDemand) requirements() Requirements {
 	return reqs
 }
 
-// relax drops one podDemand, in Karpenter's order, and reports whether there was
+// relax drops one demand, in Karpenter's order, and reports whether there was
 // one to drop. The last step, a toleration for PreferNoSchedule, is taken only
 // where some pool has such a taint.
-func (d *podDemand) relax(preferNoSchedule bool) bool {
+func (d *podDemand) relax(preferNoSchedule bool) (dropped, bool) {
 	switch {
 	case len(d.required) > 1:
-		d.required = d.required[1:]
+		return dropped{kind: RequiredTerm, labels: dropFirst(&d.required).MatchExpressions}, true
 	case len(d.softNear) > 0:
-		d.softNear = d.softNear[1:]
+		return droppedTerm(PreferredPodAffinity, dropFirst(&d.softNear)), true
 	case len(d.softApart) > 0:
-		d.softApart = d.softApart[1:]
+		return droppedTerm(PreferredPodAntiAffinity, dropFirst(&d.softApart)), true
 	case len(d.preferred) > 0:
-		d.preferred = d.preferred[1:]
-	case d.dropSoftSpread():
-	case preferNoSchedule && !slices.Contains(d.tolerations, toleratePreferences()):
-		d.tolerations = append(slices.Clip(d.tolerations), toleratePreferences())
-	default:
-		return false
+		term := dropFirst(&d.preferred)
+		return dropped{kind: PreferredNodeAffinity, labels: term.Preference.MatchExpressions, weight: term.Weight}, true
 	}
-	return true
+	if key, ok := d.dropSoftSpread(); ok {
+		return dropped{kind: ScheduleAnyway, key: key}, true
+	}
+	if preferNoSchedule && !slices.Contains(d.tolerations, toleratePreferences()) {
+		d.tolerations = append(slices.Clip(d.tolerations), toleratePreferences())
+		return dropped{kind: AvoidedTaints}, true
+	}
+	return dropped{}, false
 }
 
-// dropSoftSpread drops the first constraint that is not DoNotSchedule; the last
-// one takes its place.
-func (d *podDemand) dropSoftSpread() bool {
-	i := slices.IndexFunc(d.spreads, func(c corev1.TopologySpreadConstraint) bool {
-		return c.WhenUnsatisfiable == corev1.ScheduleAnyway
-	})
+func dropFirst[T any](list *[]T) T {
+	first := (*list)[0]
+	*list = (*list)[1:]
+	return first
+}
+
+// dropSoftSpread drops the first constraint that is not DoNotSchedule, and
+// returns its topology key; the last constraint takes its place.
+func (d *podDemand) dropSoftSpread() (key string, ok bool) {
+	i := slices.IndexFunc(d.spreads, isSoft)
 	if i < 0 {
-		return false
+		return "", false
 	}
+	key = d.spreads[i].TopologyKey
 	last := len(d.spreads) - 1
 	left := slices.Clone(d.spreads[:last])
 	if i < last {
 		left[i] = d.spreads[last]
 	}
 	d.spreads = left
-	return true
+	return key, true
+}
+
+func isSoft(c corev1.TopologySpreadConstraint) bool {
+	return c.WhenUnsatisfiable == corev1.ScheduleAnyway
+}
+
+// dropPreferences leaves only what is required.
+func (d *podDemand) dropPreferences() {
+	d.softNear, d.softApart, d.preferred = nil, nil, nil
+	d.spreads = slices.DeleteFunc(slices.Clone(d.spreads), isSoft)
 }
 
 func toleratePreferences() corev1.Toleration {

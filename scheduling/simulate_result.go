@@ -55,8 +55,11 @@ func (w *workspace) placement(p *movingPod) Placement {
 		h := &w.s.hosts.hosts[p.host]
 		out.Node, out.Uninitialized = h.name, !h.initialized
 	}
-	if w.r.Explain && p.claim == nil && !out.Placed() {
-		out.Reason = w.explain(p)
+	if w.r.Explain {
+		out.Preferences = p.preferences()
+		if p.claim == nil && !out.Placed() {
+			out.Reason = w.explain(p)
+		}
 	}
 	return out
 }

@@ -41,8 +41,9 @@ type Snapshot struct {
 // NewSnapshot compiles a cluster. It costs a few microseconds a pod; what it
 // keeps beside the given objects is a few hundred bytes a pod at most.
 //
-// The error is an aggregate of [field.Error], by path: two nodes or pools of one name, a node that
-// is neither a node nor a claim, a malformed requirement or label selector.
+// The error is an aggregate of [field.Error], by path: two nodes or pools of one
+// name, a node that is neither a node nor a claim, a malformed requirement or
+// label selector, an unknown policy among the options.
 // The objects of the cluster are read, never written, and must not change while
 // the snapshot is in use.
 func NewSnapshot(cluster Cluster, opts Options) (*Snapshot, error) {
@@ -56,6 +57,7 @@ func NewSnapshot(cluster Cluster, opts Options) (*Snapshot, error) {
 		return nil, err
 	}
 	s.book = newPodBook(cluster.Namespaces, prefersNoSchedule(s.usable))
+	s.book.ignorePreferences = opts.Preferences == PreferencesIgnore
 	s.volumes = newVolumeTable(&cluster)
 	s.collectPods(&cluster)
 	if err := s.unreadablePods(); err != nil {
@@ -65,11 +67,11 @@ func NewSnapshot(cluster Cluster, opts Options) (*Snapshot, error) {
 	return s, nil
 }
 
-// begin checks the cluster, and lists its nodes and pools.
+// begin checks the options and the cluster, and lists its nodes and pools.
 func (s *Snapshot) begin(c *Cluster) error {
 	pools, errs := checkPools(c)
 	hosts, more := listHosts(c, s.keys, pools)
-	if errs = append(errs, more...); len(errs) > 0 {
+	if errs = append(append(s.opts.validate(), errs...), more...); len(errs) > 0 {
 		return errs.ToAggregate()
 	}
 	s.hosts, s.usable = hosts, orderPools(c)

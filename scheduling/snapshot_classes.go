@@ -17,6 +17,8 @@ type podClass struct {
 	claims bool
 	// stages are the pod as it is, and after each relaxation.
 	stages []stage
+	// relaxations are what each stage after the first gave up.
+	relaxations []dropped
 	// terms are the inverse groups of its required anti-affinity.
 	terms []int32
 	// unreadable is what is wrong with one of its label selectors.
@@ -57,7 +59,9 @@ type podBook struct {
 	links   int32
 	// preferNoSchedule: pods may tolerate such taints as the last relaxation.
 	preferNoSchedule bool
-	topology         topologyBook
+	// ignorePreferences: pods have none.
+	ignorePreferences bool
+	topology          topologyBook
 
 	classIDs, wishIDs, tolerationIDs map[string]int32
 	shapeIDs                         map[shapeKey]int32
@@ -108,13 +112,25 @@ func (b *podBook) compile(pod *corev1.Pod, spreads []corev1.TopologySpreadConstr
 	requests := b.resources.needs(PodRequests(pod))
 	class.need, class.cpu, class.memory = requests.amounts(), requests.of(cpuIndex), requests.of(memoryIndex)
 	d := newPodDemand(pod, spreads)
-	class.terms = b.inverseOf(pod, d.anti)
-	class.stages = append(class.stages, b.stage(pod, &d))
-	for d.relax(b.preferNoSchedule) {
-		class.stages = append(class.stages, b.stage(pod, &d))
+	if b.ignorePreferences {
+		d.dropPreferences()
 	}
+	class.terms = b.inverseOf(pod, d.anti)
+	b.compileStages(class, pod, d)
 	class.unreadable = b.topology.err
 	return class
+}
+
+func (b *podBook) compileStages(class *podClass, pod *corev1.Pod, d podDemand) {
+	class.stages = append(class.stages, b.stage(pod, &d))
+	for {
+		given, ok := d.relax(b.preferNoSchedule)
+		if !ok {
+			return
+		}
+		class.relaxations = append(class.relaxations, given)
+		class.stages = append(class.stages, b.stage(pod, &d))
+	}
 }
 
 func (b *podBook) stage(pod *corev1.Pod, d *podDemand) stage {

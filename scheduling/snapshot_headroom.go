@@ -9,19 +9,19 @@ import (
 
 // Headroom is how many more pods of a kind fit on the nodes there are.
 type Headroom struct {
-	Pods int
+	Pods int `json:"pods"`
 	// Nodes are those that take them, in the order in which they fill up.
-	Nodes []NodeHeadroom
+	Nodes []NodeHeadroom `json:"nodes,omitempty"`
 	// More: the search stopped at the number asked for.
-	More bool
+	More bool `json:"more,omitempty"`
 	// Reason is why the next pod doesn't fit; nil if More.
-	Reason *Unschedulable
+	Reason *Unschedulable `json:"reason,omitempty"`
 }
 
 // NodeHeadroom is how many of the pods one node takes.
 type NodeHeadroom struct {
-	Node string
-	Pods int
+	Node string `json:"node"`
+	Pods int    `json:"pods"`
 }
 
 // Headroom counts how many copies of pod would fit on the initialised nodes as

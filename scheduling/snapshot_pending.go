@@ -26,6 +26,9 @@ func (s *Snapshot) placeable(pod *corev1.Pod) bool {
 // pool has made. Of several required terms the first counts.
 func (s *Snapshot) asksForNoPool(pod *corev1.Pod) bool {
 	demand := newPodDemand(pod, nil)
+	if s.opts.Preferences == PreferencesIgnore {
+		demand.dropPreferences()
+	}
 	reqs := demand.requirements()
 	return reqs.Has(s.keys.NodePool) && reqs.Get(s.keys.NodePool).Operator() == corev1.NodeSelectorOpDoesNotExist
 }

@@ -23,7 +23,11 @@ func New(cluster scheduling.Cluster, options scheduling.Options) *Simulator {
 	s := &Simulator{cluster: cluster, options: options, keys: annotations.For(options.Domain)}
 	s.cluster.Pods = slices.Clone(cluster.Pods)
 	for i, p := range s.cluster.Pods {
-		s.cluster.Pods[i] = s.withDefaultSpread(p)
+		p = s.withDefaultSpread(p)
+		if options.Preferences == scheduling.PreferencesIgnore {
+			p = withoutPreferences(p)
+		}
+		s.cluster.Pods[i] = p
 	}
 	return s
 }
@@ -43,6 +47,25 @@ func (s *Simulator) withDefaultSpread(p *corev1.Pod) *corev1.Pod {
 		spread.Spec.TopologySpreadConstraints = append(spread.Spec.TopologySpreadConstraints, c)
 	}
 	return spread
+}
+
+func withoutPreferences(p *corev1.Pod) *corev1.Pod {
+	p = p.DeepCopy()
+	if a := p.Spec.Affinity; a != nil {
+		if a.NodeAffinity != nil {
+			a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
+		}
+		if a.PodAffinity != nil {
+			a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
+		}
+		if a.PodAntiAffinity != nil {
+			a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
+		}
+	}
+	p.Spec.TopologySpreadConstraints = slices.DeleteFunc(p.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+		return c.WhenUnsatisfiable == corev1.ScheduleAnyway
+	})
+	return p
 }
 
 // Simulate answers one question, from scratch.

@@ -50,6 +50,9 @@ func Draw(t *rapid.T) Question {
 	if d.seldom("default spread") {
 		d.drawDefaultSpread()
 	}
+	if d.seldom("ignore preferences") {
+		d.options.Preferences = scheduling.PreferencesIgnore
+	}
 	if d.sometimes("best effort") {
 		d.options.MinValues = scheduling.MinValuesBestEffort
 	}
