@@ -143,3 +143,28 @@ func (o *Options) validate() field.ErrorList {
 	}
 	return errs
 }
+
+// missing reports the nil pointers in the cluster's lists.
+func (c *Cluster) missing() field.ErrorList {
+	errs := nils(field.NewPath("pods"), c.Pods)
+	errs = append(errs, nils(field.NewPath("daemonSets"), c.DaemonSets)...)
+	errs = append(errs, nils(field.NewPath("persistentVolumeClaims"), c.PersistentVolumeClaims)...)
+	errs = append(errs, nils(field.NewPath("persistentVolumes"), c.PersistentVolumes)...)
+	errs = append(errs, nils(field.NewPath("storageClasses"), c.StorageClasses)...)
+	errs = append(errs, nils(field.NewPath("csiNodes"), c.CSINodes)...)
+	errs = append(errs, nils(field.NewPath("namespaces"), c.Namespaces)...)
+	for i := range c.Pools {
+		errs = append(errs, nils(field.NewPath("pools").Index(i).Child("instanceTypes"), c.Pools[i].InstanceTypes)...)
+	}
+	return errs
+}
+
+func nils[T any](path *field.Path, list []*T) field.ErrorList {
+	var errs field.ErrorList
+	for i, p := range list {
+		if p == nil {
+			errs = append(errs, field.Required(path.Index(i), "must not be nil"))
+		}
+	}
+	return errs
+}

@@ -32,7 +32,7 @@ const (
 	Settling           Code = "Settling"           // its consolidateAfter has not elapsed
 	UntoleratedTaint   Code = "UntoleratedTaint"   // Subject: the taint
 	LabelMismatch      Code = "LabelMismatch"      // node selector or affinity; Subject: the label
-	Overcommitted      Code = "Overcommitted"      // it has less than nothing left of something
+	Overcommitted      Code = "Overcommitted"      // it has less than nothing left; Subject: of which resource
 	Insufficient       Code = "Insufficient"       // Subject: the resource
 	HostPortTaken      Code = "HostPortTaken"      // Subject: the port
 	VolumeElsewhere    Code = "VolumeElsewhere"    // the pod's volumes can't be had there

@@ -2,6 +2,8 @@ package scheduling
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -26,7 +28,9 @@ func (w *workspace) refusals(h int, p *movingPod, st *stage) (all []Refusal, sho
 	if w.s.overLimit(h) {
 		add(TooManyVolumes, "", "has more volumes attached than it may")
 	} else if w.s.free.free(h)[0] < 0 {
-		add(Overcommitted, "", "has less than nothing left of a resource")
+		var r Refusal
+		r, short = w.s.overcommitment(h, p)
+		all = append(all, r)
 	} else {
 		all, short = w.shortages(all, h, p)
 	}
@@ -68,6 +72,37 @@ func (w *workspace) shortages(all []Refusal, h int, p *movingPod) ([]Refusal, fl
 	return all, short
 }
 
+// overcommitment says of what a node that takes no pod has less than nothing
+// left, and how far it is from having room for this pod.
+func (s *Snapshot) overcommitment(h int, p *movingPod) (Refusal, float64) {
+	width := len(s.resources.names)
+	used := make([]int64, width)
+	s.usage(h, used, make([]int64, width))
+	allocatable := s.hosts.hosts[h].allocatable()
+	for _, name := range slices.Sorted(maps.Keys(allocatable)) {
+		r := s.resources.index[name]
+		left := saturate(milliDown(allocatable[name]), -used[r])
+		if left >= 0 {
+			continue
+		}
+		over := quantity(name, -left)
+		asked := max(1, p.class.asks(r))
+		return Refusal{Overcommitted, string(name), fmt.Sprintf("overcommitted: its pods use %s of %s more than it has", over.String(), name)},
+			float64(asked-left) / float64(asked)
+	}
+	return Refusal{Overcommitted, "", "overcommitted: the DaemonSets that must still come need more than is left"}, 1
+}
+
+// asks is how much of a resource pods of the class need.
+func (c *podClass) asks(resource int) int64 {
+	for _, a := range c.need {
+		if int(a.resource) == resource {
+			return a.milli
+		}
+	}
+	return 0
+}
+
 func (w *workspace) volumeRefusals(h int, p *movingPod, filled *filledHost) []Refusal {
 	if p.volume < 0 {
 		return nil
@@ -92,24 +127,44 @@ func (w *workspace) topologyRefusals(h int) []Refusal {
 		if d := c.domains.ids[h]; d < 0 {
 			all = append(all, Refusal{MissingTopologyKey, c.domains.key, fmt.Sprintf("has no label %s", c.domains.key)})
 		} else if !t.suits(c, d) {
-			all = append(all, c.refusal(c.domains.values[d], t.count(c.activeGroup, d)))
+			all = append(all, c.refusal(c.domains.values[d], t.count(c.activeGroup, d), t.floor(c)))
 		}
 	}
 	return all
 }
 
-// refusal says why the pod can't be in a domain that holds count pods.
-func (c *check) refusal(domain string, count int32) Refusal {
+// refusal says why the pod can't be in a domain that holds count pods. A spread
+// measures its skew from the floor.
+func (c *check) refusal(domain string, count, floor int32) Refusal {
 	key := c.domains.key
 	switch c.group.kind {
 	case kindSpread:
-		return Refusal{SpreadViolated, key, fmt.Sprintf("spread over %s: %s has %d pods, maxSkew is %d", key, domain, count, c.group.maxSkew)}
+		return Refusal{SpreadViolated, key, c.spreadText(domain, count, floor)}
 	case kindAffinity:
 		return Refusal{NotNearPods, key, fmt.Sprintf("pod affinity: no matching pod in %s %s", key, domain)}
 	case kindAnti:
-		return Refusal{TooNearPods, key, fmt.Sprintf("pod anti-affinity: %s %s holds %d matching pods", key, domain, count)}
+		return Refusal{TooNearPods, key, fmt.Sprintf("pod anti-affinity: %s %s holds %s", key, domain, plural(count, "matching pod"))}
 	}
-	return Refusal{KeptAway, key, fmt.Sprintf("%d pods in %s %s keep it away by their anti-affinity", count, key, domain)}
+	return Refusal{KeptAway, key, fmt.Sprintf("kept away by the anti-affinity of %s in %s %s", plural(count, "pod"), key, domain)}
+}
+
+func (c *check) spreadText(domain string, count, floor int32) string {
+	if !c.known.has(int(max(0, slices.Index(c.domains.values, domain)))) && !c.domains.hostname {
+		return fmt.Sprintf("spread over %s: %s is not among the domains that count", c.domains.key, domain)
+	}
+	text := fmt.Sprintf("spread over %s: %s has %s, the emptiest domain %d, maxSkew is %d",
+		c.domains.key, domain, plural(count, "matching pod"), floor, c.group.maxSkew)
+	if c.minDomains > 0 {
+		text += fmt.Sprintf(", minDomains is %d", c.minDomains)
+	}
+	return text
+}
+
+func plural(n int32, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func portsText(ports []hostPort) string {

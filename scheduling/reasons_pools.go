@@ -100,7 +100,7 @@ func (w *workspace) placementConflict(c *claimState, p *movingPod, set *reqSet) 
 		alone := w.withVolumes(c, p, set)
 		w.topology.checks = checks
 		if alone == nil {
-			r := checks[i].refusal("", 0)
+			r := checks[i].refusal("", 0, 0)
 			return Refusal{r.Code, r.Subject, phrase(r.Code, r.Subject) + ": no domain of the pool will do"}
 		}
 	}

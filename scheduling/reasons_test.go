@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +48,7 @@ func TestWhyNot(t *testing.T) {
 		}, []string{"Insufficient cpu", "Insufficient memory"}},
 		{"a node that has less than nothing left", func(_ *scheduling.Cluster, _, db *corev1.Pod, _ *corev1.Node) {
 			db.Spec.Containers[0].Resources.Requests = resourcesOf(5000, 1, 0)
-		}, []string{"Overcommitted "}},
+		}, []string{"Overcommitted cpu"}},
 		{"a host port", func(_ *scheduling.Cluster, cart, db *corev1.Pod, _ *corev1.Node) {
 			ports := []corev1.ContainerPort{{HostPort: 80, Protocol: corev1.ProtocolTCP}}
 			cart.Spec.Containers[0].Ports, db.Spec.Containers[0].Ports = ports, ports
@@ -108,6 +109,33 @@ func TestWhyNot(t *testing.T) {
 			require.Equal(t, len(c.want) == 0, r.Placements[0].Node == "node-2")
 		})
 	}
+}
+
+// Messages tell numbers: what is over, and what a spread is measured from. An
+// overcommitted node is nearest only if it lacks the least.
+func TestReasonsTellNumbers(t *testing.T) {
+	cluster := shop()
+	cluster.Nodes = append(cluster.Nodes, node("node-3", 1000))
+	cluster.Pods[2].Spec.Containers[0].Resources.Requests = resourcesOf(5000, 1, 0)
+	cluster.Pools[0].Limits = corev1.ResourceList{"nodes": quantity("0")}
+	ask := scheduling.Request{Remove: []string{"node-1"}, Explain: true}
+	reason := compile(cluster).Simulate(ask).Placements[0].Reason
+	require.Equal(t, "0/2 nodes fit: 1 insufficient cpu, 1 overcommitted cpu; pool general: limit of nodes reached", reason.Message)
+	require.Equal(t, "node-3", reason.Nearest.Node)
+
+	refusals, err := compile(cluster).WhyNot("default", "cart", "node-2")
+	require.NoError(t, err)
+	require.Equal(t, "overcommitted: its pods use 1 of cpu more than it has", refusals[0].Message)
+
+	cluster = shop()
+	for _, p := range cluster.Pods {
+		p.Labels = map[string]string{"app": "web"}
+		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone,
+			WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: selector("web"), MinDomains: new(int32(3))}}
+	}
+	nearest := compile(cluster).Simulate(ask).Placements[0].Reason.Nearest
+	require.Equal(t, "spread over topology.kubernetes.io/zone: zone-a has 1 matching pod, the emptiest domain 0, maxSkew is 1, minDomains is 3",
+		nearest.Refusals[0].Message)
 }
 
 // mount gives the pod a claim that is bound to a volume in a zone.
@@ -208,6 +236,10 @@ func TestBadInput(t *testing.T) {
 		{"two nodes of one name", func(c *scheduling.Cluster) { c.Nodes = append(c.Nodes, node("node-1", 1000)) }, `nodes: Duplicate value: "node-1"`},
 		{"two pools of one name", func(c *scheduling.Cluster) { c.Pools = append(c.Pools, c.Pools[0]) }, `pools[1].name: Duplicate value: "general"`},
 		{"neither a node nor a claim", func(c *scheduling.Cluster) { c.Nodes = append(c.Nodes, scheduling.Node{}) }, "nodes[2]: Required value: a node, a claim or both"},
+		{"a node without a name", func(c *scheduling.Cluster) { c.Nodes[1].Node.Name = "" }, "nodes[1].name: Required value"},
+		{"a nil pod", func(c *scheduling.Cluster) { c.Pods = append(c.Pods, nil) }, "pods[3]: Required value: must not be nil"},
+		{"a nil DaemonSet", func(c *scheduling.Cluster) { c.DaemonSets = []*appsv1.DaemonSet{nil} }, "daemonSets[0]: Required value"},
+		{"a nil instance type", func(c *scheduling.Cluster) { c.Pools[0].InstanceTypes[1] = nil }, "pools[0].instanceTypes[1]: Required value"},
 		{"a requirement with an unknown operator", func(c *scheduling.Cluster) {
 			c.Pools[0].Requirements = []scheduling.RequirementSpec{{Key: "a", Operator: "Is"}}
 		}, "pools[0].requirements[0].operator: Unsupported value"},
@@ -226,6 +258,12 @@ func TestBadInput(t *testing.T) {
 	}
 	_, err := compile(shop()).With(scheduling.Cordon("node-9"))
 	require.ErrorContains(t, err, `changes[0].node: Not found: "node-9"`)
+	_, err = compile(shop()).With(scheduling.SetPod(nil))
+	require.ErrorContains(t, err, "changes[0].pod: Required value")
+	_, err = compile(shop()).With(scheduling.Change{})
+	require.ErrorContains(t, err, "changes[0]: Required value")
+	_, err = compile(shop()).Headroom(nil, 1)
+	require.ErrorContains(t, err, "pod: Required value")
 	_, err = compile(shop()).WhyNot("default", "nobody", "node-1")
 	require.ErrorContains(t, err, `pod: Not found: "default/nobody"`)
 	_, err = compile(shop()).WhyNot("default", "cart", "node-1")

@@ -42,8 +42,9 @@ type Snapshot struct {
 // keeps beside the given objects is a few hundred bytes a pod at most.
 //
 // The error is an aggregate of [field.Error], by path: two nodes or pools of one
-// name, a node that is neither a node nor a claim, a malformed requirement or
-// label selector, an unknown policy among the options.
+// name, a node without a name or that is neither a node nor a claim, a malformed
+// requirement or label selector, an unknown policy among the options, a nil
+// pointer in a list.
 // The objects of the cluster are read, never written, and must not change while
 // the snapshot is in use.
 func NewSnapshot(cluster Cluster, opts Options) (*Snapshot, error) {
@@ -69,6 +70,9 @@ func NewSnapshot(cluster Cluster, opts Options) (*Snapshot, error) {
 
 // begin checks the options and the cluster, and lists its nodes and pools.
 func (s *Snapshot) begin(c *Cluster) error {
+	if errs := c.missing(); len(errs) > 0 {
+		return errs.ToAggregate()
+	}
 	pools, errs := checkPools(c)
 	hosts, more := listHosts(c, s.keys, pools)
 	if errs = append(append(s.opts.validate(), errs...), more...); len(errs) > 0 {

@@ -76,6 +76,9 @@ func Cordon(name string) Change {
 // The pod must not change afterwards.
 func SetPod(pod *corev1.Pod) Change {
 	return Change{func(d *draft) *field.Error {
+		if pod == nil {
+			return field.Required(field.NewPath("pod"), "must not be nil")
+		}
 		d.pods[nsName{pod.Namespace, pod.Name}] = pod
 		return nil
 	}}
@@ -116,6 +119,7 @@ func RemovePool(name string) Change {
 
 // NodeOf makes a node as the pool would launch it: registered, initialised and
 // empty, of the given type, bought by the given offering. Give it to [SetNode].
+// None of the pointers may be nil.
 func (s *Snapshot) NodeOf(name string, p *Pool, t *InstanceType, o *Offering) Node {
 	reqs := s.templateRequirements(p).And(t.Requirements).And(o.Requirements).Add(In(corev1.LabelHostname, name))
 	labels := map[string]string{corev1.LabelHostname: name}
@@ -163,6 +167,9 @@ func (s *Snapshot) With(changes ...Change) (*Snapshot, error) {
 	d := &draft{cluster: *s.cluster, pods: map[nsName]*corev1.Pod{}, nodes: map[string]bool{}}
 	d.cluster.Nodes, d.cluster.Pools = slices.Clone(d.cluster.Nodes), slices.Clone(d.cluster.Pools)
 	for i, c := range changes {
+		if c.apply == nil {
+			return nil, field.Required(field.NewPath("changes").Index(i), "must be made by SetNode and the like")
+		}
 		if err := c.apply(d); err != nil {
 			err.Field = field.NewPath("changes").Index(i).Child(err.Field).String()
 			return nil, err

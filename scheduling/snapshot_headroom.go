@@ -33,6 +33,9 @@ type NodeHeadroom struct {
 // volumes don't matter.
 // The error says why it could not be a pending pod.
 func (s *Snapshot) Headroom(pod *corev1.Pod, most int) (Headroom, error) {
+	if pod == nil {
+		return Headroom{}, field.Required(field.NewPath("pod"), "must not be nil")
+	}
 	asked := pendingCopy(pod)
 	with, err := s.With(SetPod(asked))
 	if err != nil {

@@ -57,6 +57,10 @@ func listHosts(c *Cluster, keys annotations.Keys, pools map[string]*Pool) (hostT
 			errs = append(errs, field.Required(field.NewPath("nodes").Index(i), "a node, a claim or both"))
 			continue
 		}
+		if nodeName(n) == "" {
+			errs = append(errs, field.Required(field.NewPath("nodes").Index(i).Child("name"), "pods are bound to nodes by name"))
+			continue
+		}
 		h := viewOf(n, keys)
 		h.settling = isSettling(c, n, pools[h.pool])
 		t.hosts = append(t.hosts, h)
