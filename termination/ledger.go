@@ -12,11 +12,11 @@ import (
 
 // Ledger answers as the eviction API of Kubernetes does, and keeps account of
 // the evictions granted since, over any number of pods and nodes. Where [Limits]
-// reads a PDB as Karpenter v1.14 does, the ledger differs in three ways, all of
-// them in the pod's favour: a pod that is pending, terminal or terminating needs
-// no permission; a pod counts as unhealthy unless its Ready condition is True;
-// and an unhealthy pod may go, without being charged, when enough others are
-// healthy.
+// reads a PDB as Karpenter v1.14 does, the ledger differs in the pod's favour: one
+// that is pending, terminal or terminating needs no permission; it counts as
+// unhealthy unless its Ready condition is True; and an unhealthy pod may go, without
+// being charged, when enough others are healthy. Against the pod: a status that is
+// older than the spec, or broken, lets nothing go.
 //
 // A ledger is changed by Take and Return and by nothing else. It isn't safe for
 // concurrent use; Clone costs little, since only the accounts are copied.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"pgregory.net/rapid"
 
 	"github.com/node-disruption/disruption/termination"
@@ -287,6 +288,21 @@ func FuzzParseAzure(f *testing.F) {
 		for _, n := range notices {
 			if n.Action == interruption.Drain {
 				assert.NotNil(t, n.Deadline)
+			}
+		}
+	})
+}
+
+func FuzzGoogle(f *testing.F) {
+	f.Add("TRUE\n")                        // as the metadata server writes it
+	f.Add("TERMINATE_ON_HOST_MAINTENANCE") // the one that drains
+	f.Add("true")                          // in the wrong case
+	f.Fuzz(func(t *testing.T, value string) {
+		for _, parse := range []func(string, time.Time) ([]interruption.Notice, *field.Error){interruption.FromPreempted, interruption.FromMaintenanceEvent} {
+			notices, err := parse(value, noon)
+			assert.False(t, err != nil && len(notices) > 0)
+			for _, n := range notices {
+				assert.True(t, n.Deadline.After(noon), "%q", value)
 			}
 		}
 	})
