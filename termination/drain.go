@@ -144,6 +144,7 @@ type planner struct {
 
 // collect lists the pods that the drain waits for.
 func (p *planner) collect() {
+	p.plan.Waiting = slices.Grow(p.plan.Waiting, len(p.Pods))
 	for _, pod := range present(p.Pods) {
 		if p.rules.IsWaitingEviction(pod, p.now) {
 			p.plan.Waiting = append(p.plan.Waiting, Wait{Pod: pod, Tier: TierOf(pod), Until: p.nextChange(pod)})
@@ -155,24 +156,30 @@ func (p *planner) collect() {
 // done with the pod: its protection ends, its deletion falls due, or it is stuck.
 func (p *planner) nextChange(pod *corev1.Pod) *time.Time {
 	if IsTerminating(pod) {
-		return after(pod.DeletionTimestamp.Add(stuckAfter))
+		ignored := after(pod.DeletionTimestamp.Add(stuckAfter))
+		return &ignored
 	}
-	due := forceDue(pod, p.Deadline)
-	if due != nil && !p.now.Before(*due) {
+	free := p.rules.protectedUntil(pod, p.now)
+	due, ever := forceDue(pod, p.Deadline)
+	switch {
+	case !ever:
+		return free
+	case !p.now.Before(due):
 		return nil
 	}
-	return earlier(due, p.rules.protectedUntil(pod, p.now))
+	return earlier(&due, free)
 }
 
-// forceDue is the first instant at which the active pod is deleted by force.
-func forceDue(pod *corev1.Pod, deadline *time.Time) *time.Time {
+// forceDue is the first instant at which the active pod is deleted by force; false
+// if it never is.
+func forceDue(pod *corev1.Pod, deadline *time.Time) (time.Time, bool) {
 	grace := pod.Spec.TerminationGracePeriodSeconds
 	if deadline == nil || grace == nil {
-		return nil
+		return time.Time{}, false
 	}
 	// The product overflows beyond 292 years, as it does in Karpenter: such a
 	// pod's time is never up.
-	return after(deadline.Add(-time.Duration(*grace) * time.Second))
+	return after(deadline.Add(-time.Duration(*grace) * time.Second)), true
 }
 
 func (p *planner) forceDelete() {
@@ -191,8 +198,8 @@ func (p *planner) timeIsUp(pod *corev1.Pod) bool {
 	if IsTerminating(pod) {
 		return IsPastDeadline(pod, p.Deadline)
 	}
-	due := forceDue(pod, p.Deadline)
-	return due != nil && !p.now.Before(*due)
+	due, ever := forceDue(pod, p.Deadline)
+	return ever && !p.now.Before(due)
 }
 
 // graceLeft is what remains until the deadline in whole seconds, never below one.
@@ -200,11 +207,9 @@ func graceLeft(deadline, now time.Time) time.Duration {
 	return max(deadline.Sub(now).Truncate(time.Second), time.Second)
 }
 
-// broken names the PDBs that a forced deletion of the pod passes over.
+// broken names the PDBs that a forced deletion of the pod passes over: none for one
+// that is terminating already.
 func (p *planner) broken(pod *corev1.Pod) []types.NamespacedName {
-	if IsTerminating(pod) {
-		return nil
-	}
 	switch {
 	case p.Ledger != nil:
 		return p.Ledger.Ask(pod).PDBs()
@@ -305,10 +310,7 @@ func comparePods(a, b *corev1.Pod) int {
 }
 
 // after is the first instant after t.
-func after(t time.Time) *time.Time {
-	t = t.Add(1)
-	return &t
-}
+func after(t time.Time) time.Time { return t.Add(1) }
 
 // earlier is the earlier of two instants, either of which may be missing.
 func earlier(a, b *time.Time) *time.Time {

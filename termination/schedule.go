@@ -75,7 +75,7 @@ func (s Schedule) active(pod *corev1.Pod) ScheduledDeletion {
 	if due.Before(s.Start) {
 		return s.now(pod, own)
 	}
-	return ScheduledDeletion{Pod: pod, After: due, Immediately: due.Equal(s.Start), Grace: graceLeft(s.Deadline, *after(due))}
+	return ScheduledDeletion{Pod: pod, After: due, Immediately: due.Equal(s.Start), Grace: graceLeft(s.Deadline, after(due))}
 }
 
 // now is a deletion at the start of a pod that would have had own grace left.

@@ -138,9 +138,13 @@ func TestStepsOfANode(t *testing.T) {
 		{"taint, label and condition come first", termination.NodeState{Node: deletedNode(), NodeClaims: claims(deletedClaim()), Pods: pods}, 0,
 			"Drain: PatchNode(1 taints, 1 finalizers) PatchClaim(Drained Unknown Draining) EvictPod(p) again in 1s"},
 		{"a taint of another effect is replaced", termination.NodeState{Node: deletedNode(otherEffect), Pods: pods}, 0, "Drain: PatchNode(2 taints, 1 finalizers) EvictPod(p) again in 1s"},
+		{"also on a node that has the label already", termination.NodeState{Node: deletedNode(tainted, otherEffect), Pods: pods}, 0, "Drain: PatchNode(2 taints, 1 finalizers) EvictPod(p) again in 1s"},
+		{"a label that is missing is added to a tainted node", termination.NodeState{Node: deletedNode(tainted, func(n *corev1.Node) { n.Labels = nil }), Pods: pods}, 0, "Drain: PatchNode(1 taints, 1 finalizers) EvictPod(p) again in 1s"},
 		{"five seconds must pass", termination.NodeState{Node: deletedNode(tainted), NodeClaims: claims(deletedClaim(draining))}, 5*time.Second - 1, "Drain: again in 1s"},
 		{"then the node is drained", termination.NodeState{Node: deletedNode(tainted), NodeClaims: claims(deletedClaim(draining))}, 5 * time.Second,
 			"Instance: PatchClaim(Drained True Drained; VolumesDetached True VolumesDetached; InstanceTerminating True InstanceTerminating) DeleteInstance again in 5s"},
+		{"once it is, no five seconds more", termination.NodeState{Node: deletedNode(tainted), NodeClaims: claims(deletedClaim(drained)), Attachments: volumes}, time.Second,
+			"Volumes: PatchClaim(Drained True Drained; VolumesDetached Unknown AwaitingVolumeDetachment) again in 1s"},
 		{"Drained is never taken back", termination.NodeState{Node: deletedNode(tainted), NodeClaims: claims(deletedClaim(drained)), Pods: pods}, time.Minute, "Drain: EvictPod(p) again in 1s"},
 		{"volumes are waited for", termination.NodeState{Node: deletedNode(tainted), NodeClaims: claims(deletedClaim(drained)), Attachments: volumes}, time.Minute,
 			"Volumes: PatchClaim(Drained True Drained; VolumesDetached Unknown AwaitingVolumeDetachment) again in 1s"},
@@ -162,10 +166,31 @@ func TestStepsOfANode(t *testing.T) {
 	}
 }
 
+// What is written: our taint in the place of one of another effect, and the
+// instance by the claim's ID, or else by the node's.
+func TestWhatTheStepsWrite(t *testing.T) {
+	node := deletedNode(func(n *corev1.Node) {
+		n.Spec.ProviderID = "aws:///i-node"
+		n.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoExecute}, {Key: "other", Effect: corev1.TaintEffectNoSchedule}}
+	})
+	written := termination.Next(termination.NodeState{Node: node}, noon).Actions[0].Node
+	assert.Equal(t, []corev1.Taint{{Key: "other", Effect: corev1.TaintEffectNoSchedule}, {Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}}, written.Spec.Taints)
+	assert.Equal(t, "karpenter", written.Labels["node.kubernetes.io/exclude-from-external-load-balancers"])
+
+	for id, want := range map[string]string{"aws:///i-claim": "aws:///i-claim", "": "aws:///i-node"} {
+		claim := deletedClaim(with("Drained", metav1.ConditionTrue, noon), func(c *termination.Claim) { c.ProviderID = id })
+		actions := termination.Next(termination.NodeState{Node: node, NodeClaims: []*termination.Claim{claim}}, noon).Actions
+		last := actions[len(actions)-1]
+		assert.Equal(t, termination.DeleteInstance, last.Kind)
+		assert.Equal(t, want, last.ProviderID)
+	}
+}
+
 func TestStepsOfAClaim(t *testing.T) {
 	hour := time.Hour
 	withGrace := func(c *termination.Claim) { c.TerminationGracePeriod = &hour }
 	unregistered := func(c *termination.Claim) { c.Conditions = nil }
+	notYet := func(c *termination.Claim) { c.Conditions[0].Status = metav1.ConditionUnknown }
 	nodes := []*corev1.Node{deletedNode(func(n *corev1.Node) { n.DeletionTimestamp = nil })}
 	for _, c := range []struct {
 		name  string
@@ -178,6 +203,7 @@ func TestStepsOfAClaim(t *testing.T) {
 		{"nodes that are going are waited for", termination.ClaimState{Claim: deletedClaim(), Nodes: []*corev1.Node{deletedNode()}}, "Nodes: again in 1s"},
 		{"then the instance is deleted", termination.ClaimState{Claim: deletedClaim()}, "Instance: PatchClaim(InstanceTerminating True InstanceTerminating) DeleteInstance again in 5s"},
 		{"a claim never registered doesn't wait for its nodes", termination.ClaimState{Claim: deletedClaim(unregistered), Nodes: nodes}, "Instance: PatchClaim(InstanceTerminating True InstanceTerminating) DeleteInstance again in 5s"},
+		{"nor does one that isn't registered yet", termination.ClaimState{Claim: deletedClaim(notYet), Nodes: nodes}, "Instance: PatchClaim(InstanceTerminating True InstanceTerminating) DeleteInstance again in 5s"},
 		{"the instance gone, so is the claim", termination.ClaimState{Claim: deletedClaim(), Instance: termination.InstanceGone}, "Done: PatchClaim(InstanceTerminating True InstanceTerminating; no finalizer)"},
 		{"a claim never launched goes at once", termination.ClaimState{Claim: deletedClaim(unregistered, func(c *termination.Claim) { c.ProviderID = "" })}, "Done: PatchClaim(no finalizer)"},
 	} {
