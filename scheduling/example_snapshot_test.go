@@ -228,3 +228,24 @@ func ExampleOptions_defaultSpread() {
 	// cart -> node-3
 	// search -> a new node, cheapest small
 }
+
+// A preference that was not given up may be why a pod needs a new node. Asking
+// again with preferences ignored tells.
+func ExampleOptions_preferences() {
+	cluster := shop()
+	cluster.Pods[0].Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
+			Weight: 10, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{
+				Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"large"}}}},
+		}},
+	}}
+	ask := scheduling.Request{Remove: []string{"node-1"}, Explain: true}
+	r := compile(cluster).Simulate(ask)
+	fmt.Println(len(r.NewNodes), "new node, cart asks for", r.Placements[0].Preferences[0])
+
+	ignoring, _ := scheduling.NewSnapshot(cluster, scheduling.Options{Preferences: scheduling.PreferencesIgnore})
+	fmt.Println("without preferences: cart ->", ignoring.Simulate(ask).Placements[0].Node)
+	// Output:
+	// 1 new node, cart asks for PreferredNodeAffinity node.kubernetes.io/instance-type In [large] (weight 10)
+	// without preferences: cart -> node-2
+}
