@@ -197,6 +197,52 @@ func TestEachRefusalIsTriedAgainOrReported(t *testing.T) {
 	}
 }
 
+// A node that isn't Ready is asked for in the cloud, and the answer acted upon in
+// the same call.
+func TestTheProbeOfANodeThatIsNotReady(t *testing.T) {
+	for _, c := range []struct {
+		instance termination.InstanceState
+		stage    termination.Stage
+		fails    string
+	}{
+		{termination.InstanceGone, termination.StageDone, ""},
+		{termination.InstanceExists, termination.StageDrain, ""},
+		{termination.InstanceUnknown, termination.StageProbe, "GetInstance: the cloud gave no answer"},
+	} {
+		api := newFakeAPI(noon)
+		api.node, api.instance = deletedNode(notReady), c.instance
+		api.pods["default/a"] = podOf("a", nil)
+		report, err := api.runner().Node(t.Context(), api.state(false), api.now)
+		assert.Equal(t, c.stage, report.Step.Stage)
+		assert.Equal(t, c.stage == termination.StageDone, api.nodeGone())
+		if c.fails == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.EqualError(t, err, c.fails)
+		}
+	}
+}
+
+func TestADeadlineThatCannotBeReadIsReturned(t *testing.T) {
+	api := newFakeAPI(noon)
+	deadlineAt("soon")(api.claim)
+	report, err := api.runner().Node(t.Context(), api.state(false), api.now)
+	assert.Equal(t, termination.StageInvalid, report.Step.Stage)
+	assert.ErrorContains(t, err, "metadata.annotations[karpenter.sh/nodeclaim-termination-timestamp]")
+}
+
+// The claim is deleted once, and the conditions written after it keep that.
+func TestTheClaimIsDeletedWithItsNode(t *testing.T) {
+	api := newFakeAPI(noon)
+	api.claim.DeletionTimestamp = nil
+	api.pods["default/a"] = podOf("a", nil)
+	report, err := api.runner().Node(t.Context(), api.state(false), api.now)
+	require.NoError(t, err)
+	assert.Equal(t, termination.DeleteClaim, report.Step.Actions[0].Kind)
+	require.NotNil(t, api.claim.DeletionTimestamp, "deleted, and not revived by what is written next")
+	assert.Equal(t, "Drained Unknown Draining", conditions(api.claim))
+}
+
 func TestACancelledContextEndsTheStep(t *testing.T) {
 	api := newFakeAPI(noon)
 	api.pods["default/a"] = podOf("a", nil)

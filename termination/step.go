@@ -185,9 +185,12 @@ func (n *nodeStep) stop(stage Stage, after time.Duration) bool {
 	return false
 }
 
+// deleteClaim deletes the claim too; what is written of it after that must not
+// revive it.
 func (n *nodeStep) deleteClaim() {
 	if n.claim != nil && n.claim.DeletionTimestamp == nil {
 		n.node = append(n.node, Action{Kind: DeleteClaim, Claim: n.claim})
+		n.conditions = n.claim.deleted(n.now)
 	}
 }
 
