@@ -229,6 +229,21 @@ func TestExpirationsUnderABudgetAndARamp(t *testing.T) {
 	assert.Equal(t, []string{"c0", "c2"}, names)
 	assert.Equal(t, 4, held[termination.BudgetExhausted])
 
+	claims[5].DeletionTimestamp = &metav1.Time{Time: noon}
+	names, _ = going(due, termination.ExpiryOptions{})
+	assert.Len(t, names, 5, "one that is going already isn't due again")
+	claims[5].DeletionTimestamp = nil
+
+	jittered := termination.PlanExpirations(claims, due, termination.ExpiryOptions{Jitter: time.Hour})
+	require.Len(t, jittered, 6)
+	for i, e := range jittered {
+		assert.Equal(t, due.Add(-termination.Jitter(e.Claim.UID, time.Hour)), e.At, "jitter brings it forward")
+		assert.True(t, i == 0 || !e.At.Before(jittered[i-1].At))
+	}
+	for _, e := range termination.PlanExpirations(claims, due.Add(-time.Hour), termination.ExpiryOptions{Jitter: time.Hour}) {
+		assert.Equal(t, due.Add(-time.Hour), e.At, "none by an hour or more")
+	}
+
 	ramp := termination.ExpiryOptions{Ramp: time.Hour, WindowStart: due}
 	var before []string
 	for minutes := range 61 {
