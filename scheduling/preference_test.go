@@ -125,3 +125,31 @@ func TestResultsAreJSON(t *testing.T) {
 		}]
 	}`, string(data))
 }
+
+// As many domains as minDomains asks for are enough: the skew is then measured
+// from the emptiest of them.
+func TestMinDomainsMet(t *testing.T) {
+	cluster := shop()
+	for _, p := range cluster.Pods {
+		p.Labels = map[string]string{"app": "web"}
+		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone,
+			WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: selector("web"), MinDomains: new(int32(1))}}
+	}
+	r := compile(cluster).Simulate(scheduling.Request{Remove: []string{"node-1"}})
+	require.Equal(t, "node-2", r.Placements[0].Node)
+}
+
+// A pending pod that would rather have no pool is left out, unless preferences
+// are ignored.
+func TestPendingPodThatPrefersNoPool(t *testing.T) {
+	cluster := shop()
+	cart := cluster.Pods[0]
+	cart.Spec.NodeName, cart.Status = "", unscheduled()
+	cart.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: corev1.NodeSelectorTerm{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "karpenter.sh/nodepool", Operator: corev1.NodeSelectorOpDoesNotExist}}}}}}}
+	require.Empty(t, compile(cluster).Simulate(scheduling.Request{}).Placements)
+	ignoring, err := scheduling.NewSnapshot(cluster, scheduling.Options{Preferences: scheduling.PreferencesIgnore})
+	require.NoError(t, err)
+	require.Len(t, ignoring.Simulate(scheduling.Request{}).Placements, 1)
+}
