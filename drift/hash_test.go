@@ -132,6 +132,30 @@ func TestTemplatesKeepNilAndEmptyApart(t *testing.T) {
 	}
 }
 
+// Whole templates, against sums that a program outside Go made from the
+// definition of the hash.
+func TestTemplatesHashAsDefined(t *testing.T) {
+	for name, tc := range map[string]struct{ text, want string }{
+		"every field, with empty maps, lists and values": {`{
+			"metadata": {"labels": {"tier": "", "team": "a"}, "annotations": {}},
+			"spec": {
+				"taints": [{"key": "b", "effect": "NoExecute"}, {"key": "a", "value": "1", "effect": "NoSchedule"}],
+				"startupTaints": [],
+				"requirements": [{"key": "x", "operator": "Exists"}],
+				"nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+				"terminationGracePeriod": "1m30s",
+				"expireAfter": "36h"
+			}}`, "14156650989678823631"},
+		"zero durations and an empty class are not absent": {
+			`{"spec": {"nodeClassRef": {}, "terminationGracePeriod": "0s", "expireAfter": "0s"}}`, "15075520962245808566"},
+		"nothing is the hash of the type's name": {`{"spec": {}}`, "17307646073972311821"},
+		"fields that a template lacks don't count": {
+			`{"spec": {"kubelet": {"maxPods": 110}, "expireAfter": "Never"}}`, "17307646073972311821"},
+	} {
+		require.Equal(t, tc.want, NodePoolHash(template(t, tc.text)), name)
+	}
+}
+
 type stringer struct{ n int }
 
 func (s stringer) String() string { return "s" }

@@ -28,7 +28,9 @@ func AWS() []Policy {
 // machine that Azure is about to take back (spot) or to terminate, at once. These
 // last two are interruptions rather than sickness: a breaker stops them too when
 // many come together, so whoever handles interruptions elsewhere leaves them
-// out. The slice is the caller's.
+// out. Their names, unlike the 10 minutes, are not backed by a recorded decision:
+// compare them with the conditions of your own nodes first. The slice is the
+// caller's.
 func AKS() []Policy {
 	const short = 10 * time.Minute
 	return []Policy{

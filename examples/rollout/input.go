@@ -3,6 +3,7 @@ package main
 import (
 	"embed"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/node-disruption/disruption"
@@ -41,6 +42,11 @@ func (c *config) read(stdin io.Reader) (in *input, unreadable error, err error) 
 		broken = append(broken, errs...)
 	}
 	in = &input{before: files[0].NodePools, after: files[1].NodePools, cluster: &files[2]}
+	for i, path := range []string{before, after} {
+		if path != "" && len(files[i].NodePools) == 0 {
+			broken = append(broken, fmt.Errorf("%s: holds no NodePool that can be read", path))
+		}
+	}
 	if before == "" {
 		in.before = in.cluster.NodePools
 	}

@@ -70,6 +70,7 @@ func TestBadInput(t *testing.T) {
 		"an argument":      {[]string{"after.yaml"}, "files are given with"},
 		"no time per node": {[]string{"-per-node", "0s"}, "must be above zero"},
 		"no pool at all":   {[]string{"-after", "sample/cluster.yaml", "-f", "sample/cluster.yaml"}, "no NodePool is named both before and after"},
+		"no pool in after": {[]string{"-before", "sample/before.yaml", "-after", "sample/cluster.yaml", "-f", "sample/cluster.yaml"}, "sample/cluster.yaml: holds no NodePool"},
 		"a broken pool":    {[]string{"-before", "sample/before.yaml", "-after", broken, "-f", "sample/cluster.yaml"}, "broken.yaml: documents[0].spec.template.spec.expireAfter"},
 	} {
 		t.Run(name, func(t *testing.T) {
