@@ -110,6 +110,10 @@ func TestWhetherADrainEndsInTime(t *testing.T) {
 		f.By(noon.Add(15*time.Minute)).String())
 	assert.Equal(t, termination.Possible, f.By(noon.Add(30*time.Minute)).Certainty)
 	assert.Equal(t, termination.Certain, f.By(noon.Add(time.Hour)).Certainty)
+	assert.Equal(t, termination.Certain, f.By(*f.Latest).Certainty, "at the very instant")
+	assert.Equal(t, termination.Possible, f.By(f.Latest.Add(-1)).Certainty)
+	assert.Equal(t, termination.Possible, f.By(*f.Earliest).Certainty)
+	assert.Equal(t, termination.Impossible, f.By(f.Earliest.Add(-1)).Certainty)
 	assert.Equal(t, termination.Impossible, termination.ForecastDrain([]termination.DrainNode{{Name: "n"}}, noon, termination.ForecastOptions{}).By(noon).Certainty, "even an empty node takes five seconds")
 }
 
@@ -157,6 +161,8 @@ func TestLints(t *testing.T) {
 	}{
 		{"nothing is wrong", termination.Settings{TerminationGracePeriod: &hour, Window: &day, Pods: []*corev1.Pod{podOf("a", nil), protected}}, nil},
 		{"grace beyond the window", termination.Settings{TerminationGracePeriod: &hour, Window: &window}, []termination.Code{termination.LintGraceExceedsWindow}},
+		{"grace as long as the window", termination.Settings{TerminationGracePeriod: &hour, Window: &hour}, nil},
+		{"a pod that is leaving already", termination.Settings{TerminationGracePeriod: &hour, Pods: []*corev1.Pod{podOf("a", nil, grace(7200), terminatingUntil(noon.Add(time.Minute)))}}, nil},
 		{"grace not beyond the pod's", termination.Settings{TerminationGracePeriod: &hour, Pods: []*corev1.Pod{podOf("a", nil, grace(3600)), podOf("b", nil, grace(3599))}}, []termination.Code{termination.LintGraceLeqPodGrace}},
 		{"a pod that the deadline never forces", termination.Settings{TerminationGracePeriod: &hour, Pods: []*corev1.Pod{podOf("a", nil, noGrace)}}, []termination.Code{termination.LintUnboundedPod}},
 		{"expiry that may never end", termination.Settings{ExpireAfter: &day, Pods: []*corev1.Pod{podOf("a", web), protected, temporary}, Ledger: ledgerOf(t, zero)},
