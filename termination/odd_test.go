@@ -50,6 +50,17 @@ func TestNothingPanicsOnNothing(t *testing.T) {
 	assert.NotEmpty(t, termination.Progress{Pods: []termination.PodProgress{{Tier: -1}}}.String())
 }
 
+// Held by another PDB than before, a pod waits for something else.
+func TestSinceWhenAPodWaitsForAnotherPDB(t *testing.T) {
+	plan := func(pdb string) termination.DrainPlan {
+		return termination.PlanDrain(termination.Drain{Pods: []*corev1.Pod{podOf("a", web)}, Ledger: ledgerOf(t, pdbOf(pdb, web, 0))}, noon)
+	}
+	later := noon.Add(time.Minute)
+	progress := termination.Progress{}.Observe(plan("x"), noon)
+	assert.Equal(t, noon, progress.Observe(plan("x"), later).Pods[0].Since)
+	assert.Equal(t, later, progress.Observe(plan("y"), later).Pods[0].Since)
+}
+
 // Pods of a manifest have no UID; they are told apart all the same.
 func TestProgressOfPodsWithoutUID(t *testing.T) {
 	noUID := func(p *corev1.Pod) { p.UID = "" }
