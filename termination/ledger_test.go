@@ -456,7 +456,7 @@ func TestWaves(t *testing.T) {
 		node("n4", podOf("g", db)),
 		node("n6", podOf("protected", nil, doNotDisrupt("true"))),
 		node("n7", podOf("protected for a time", nil, doNotDisrupt("1h"), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: noon} })),
-		node("n8", podOf("leaving", web, terminatingUntil(noon)), podOf("done", db, phase(corev1.PodSucceeded))),
+		node("n8", podOf("leaving", web, terminatingUntil(noon), doNotDisrupt("true")), podOf("done", db, phase(corev1.PodSucceeded))),
 	}, termination.RulesFor(""), 10*time.Minute, noon)
 	assert.Equal(t, [][]string{{"n1", "n2", "n7", "n8"}, {"n3"}, {"n5"}}, waves.Rounds)
 	assert.Equal(t, []string{"n5"}, waves.PodByPod, "three tokens of a PDB that never has more than two")

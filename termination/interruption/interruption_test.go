@@ -128,6 +128,28 @@ func TestAnAzureEventWithoutANameIsNotThisMachine(t *testing.T) {
 	assert.Equal(t, "Events[0].Resources[0]", errs[0].Field)
 }
 
+func TestAzureEventsThatHaveStartedOrAreOfNoMachine(t *testing.T) {
+	notices, errs := interruption.ParseAzure([]byte(`{"Events":[
+		{"EventType":"Reboot","ResourceType":"VirtualMachine","Resources":["a"],"EventStatus":"Started","NotBefore":"Sun, 15 Mar 2026 12:15:00 GMT"},
+		{"EventType":"Reboot","ResourceType":"Disk","Resources":["b"],"NotBefore":"Sun, 15 Mar 2026 12:15:00 GMT"}]}`), noon)
+	require.Empty(t, errs)
+	assert.Equal(t, []string{"ScheduledMaintenance of a (Reboot) by 2026-03-15T12:00:00Z: Drain"}, lines(notices))
+}
+
+func TestScheduledEventsThatAreOver(t *testing.T) {
+	for description, want := range map[string]int{"Retirement": 1, "[Completed] Retirement": 0, "[Canceled] Retirement": 0, "Retirement [Canceled]": 1} {
+		status := interruption.InstanceStatus{InstanceID: "i-1", Events: []interruption.ScheduledEvent{{Code: "instance-retirement", Description: description}}}
+		assert.Len(t, interruption.FromStatus(status, noon), want, description)
+	}
+}
+
+// The notices of one message may be changed apart.
+func TestNoticesShareNothing(t *testing.T) {
+	notices, _ := interruption.ParseEventBridge(read(t, "aws-health.json"))
+	require.Len(t, notices, 2)
+	assert.NotSame(t, notices[0].Deadline, notices[1].Deadline)
+}
+
 func TestStatusChecksForceAfterTwoMinutes(t *testing.T) {
 	var status interruption.InstanceStatus
 	require.NoError(t, json.Unmarshal(read(t, "aws-status.json"), &status))
