@@ -16,7 +16,8 @@ type Usage struct {
 	Consuming int `json:"consuming"`
 }
 
-// Verdict is how many nodes may be disrupted for a reason at an instant.
+// Verdict is how many nodes may be disrupted for a reason at an instant. In JSON,
+// too, [Unlimited] is the number 2147483647.
 type Verdict struct {
 	Reason Reason `json:"reason"`
 	// Limit is the most nodes that may be in disruption at once; it is

@@ -68,7 +68,7 @@ func within(t *rapid.T, o consolidation.Outcome, allowed consolidation.Allowed) 
 	}
 }
 
-func drawn(t *rapid.T, config clustergen.Config) (*consolidation.Fleet, *scheduling.Snapshot) {
+func drawn(t rapid.TB, config clustergen.Config) (*consolidation.Fleet, *scheduling.Snapshot) {
 	g := clustergen.New(config)
 	snapshot, err := scheduling.NewSnapshot(g.Cluster(), scheduling.Options{})
 	if err != nil {
@@ -101,26 +101,40 @@ func exhaustive(p *consolidation.Planner) consolidation.Outcome {
 	return o
 }
 
-// No set saves more than the bound says, and the better search is seldom far from
-// the best set: on average it finds nearly all of what there is to save.
+// No set saves more than the bound says, nor does the search invent savings.
 func TestBestAgainstEverySet(t *testing.T) {
-	found, possible := 0.0, 0.0
 	rapid.Check(t, func(t *rapid.T) {
-		fleet, snapshot := drawn(t, small(t, rapid.IntRange(2, 6).Draw(t, "nodes")))
-		p := consolidation.NewPlanner(fleet, snapshot, consolidation.Options{})
-		best, oracle := p.Best(fleet.Unlimited()), exhaustive(p)
-		most, _ := savings(oracle)
-		if most > best.Bound*(1+1e-9) {
-			t.Fatalf("%v can be saved, the bound is %v", most, best.Bound)
-		}
-		got, _ := savings(best)
-		if got > most*(1+1e-9) {
-			t.Fatalf("the search saves %v, more than any set does: %v", got, most)
-		}
-		found, possible = found+got, possible+most
+		againstEverySet(t, small(t, rapid.IntRange(2, 6).Draw(t, "nodes")))
 	})
+}
+
+// The better search is seldom far from the best set: over two hundred clusters it
+// finds nearly all of what there is to save.
+func TestBestFindsNearlyAll(t *testing.T) {
+	clusters := rapid.Custom(func(t *rapid.T) clustergen.Config { return small(t, rapid.IntRange(2, 6).Draw(t, "nodes")) })
+	found, possible := 0.0, 0.0
+	for seed := range 200 {
+		got, most := againstEverySet(t, clusters.Example(seed))
+		found, possible = found+got, possible+most
+	}
 	t.Logf("%.1f%% of what the best sets save", 100*found/possible)
-	assert.Greater(t, found, 0.9*possible)
+	assert.Greater(t, found, 0.95*possible)
+}
+
+// againstEverySet returns what the search saves, and what the best set does.
+func againstEverySet(t rapid.TB, config clustergen.Config) (got, most float64) {
+	fleet, snapshot := drawn(t, config)
+	p := consolidation.NewPlanner(fleet, snapshot, consolidation.Options{})
+	best, oracle := p.Best(fleet.Unlimited()), exhaustive(p)
+	most, _ = savings(oracle)
+	if most > best.Bound*(1+1e-9) {
+		t.Fatalf("%v can be saved, the bound is %v", most, best.Bound)
+	}
+	got, _ = savings(best)
+	if got > most*(1+1e-9) {
+		t.Fatalf("the search saves %v, more than any set does: %v", got, most)
+	}
+	return got, most
 }
 
 // The same question has the same answer, to the byte, whoever lends workers.
