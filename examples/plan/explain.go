@@ -105,5 +105,8 @@ func explainAlone(w io.Writer, s style, m *consolidation.Move) {
 			to = fmt.Sprintf("new-%d", at.NewNode)
 		}
 		paragraph(w, 2, fmt.Sprintf("pod %s/%s → %s", at.Pod.Namespace, at.Pod.Name, to))
+		for _, preference := range at.Preferences {
+			paragraph(w, 6, preference.String())
+		}
 	}
 }

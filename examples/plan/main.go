@@ -56,6 +56,7 @@ type settings struct {
 	explain       string
 	whatIf        string
 	spotToSpot    bool
+	preferences   string
 	color         string
 }
 
@@ -73,6 +74,7 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	flags.StringVar(&s.explain, "explain", "", "tell everything about one `node`")
 	flags.StringVar(&s.whatIf, "what-if", "", "tell what would change if the objects of this `file` were in the place of those of the same kind and name")
 	flags.BoolVar(&s.spotToSpot, "spot-to-spot", false, "allow spot nodes to be replaced by cheaper spot nodes")
+	flags.StringVar(&s.preferences, "preferences", string(scheduling.PreferencesRespect), "Respect or Ignore what pods merely prefer, as Karpenter's setting of that name")
 	flags.StringVar(&s.color, "color", "auto", "auto, always or never")
 	flags.Usage = func() {
 		fmt.Fprintln(stderr, "usage: plan [-f FILE]... [-instance-types FILE] [-now TIME] [-o table|json|html] [-explain NODE | -what-if FILE]")
@@ -88,6 +90,8 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 		return nil, fmt.Errorf("-o %q: want table, json or html", s.output)
 	case s.whatIf != "" && (s.explain != "" || s.output == "html"):
 		return nil, errors.New("-what-if is for itself, and prints a table or json")
+	case s.preferences != string(scheduling.PreferencesRespect) && s.preferences != string(scheduling.PreferencesIgnore):
+		return nil, fmt.Errorf("-preferences %q: want Respect or Ignore", s.preferences)
 	case s.color != "auto" && s.color != "always" && s.color != "never":
 		return nil, fmt.Errorf("-color %q: want auto, always or never", s.color)
 	}
@@ -150,6 +154,7 @@ func (s *settings) options() disruption.Options {
 	return disruption.Options{
 		AllMethods:     true,
 		Explain:        s.explain != "",
+		Scheduling:     scheduling.Options{Preferences: scheduling.PreferencePolicy(s.preferences)},
 		Consolidation:  consolidation.Options{SpotToSpot: s.spotToSpot},
 		RepairPolicies: repair.AWS(),
 		Workers:        runtime.GOMAXPROCS(0),

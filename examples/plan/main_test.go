@@ -66,6 +66,25 @@ func TestWhatIfTellsWhatAnEditWouldChange(t *testing.T) {
 	assert.Contains(t, stderr, "-: documents[0]: not YAML")
 }
 
+// What pods merely prefer is told with their places, and can be left out.
+func TestPreferencesAreToldAndCanBeIgnored(t *testing.T) {
+	pod := `---
+apiVersion: v1
+kind: Pod
+metadata: {name: wishful, namespace: shop, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: wishful, uid: w, controller: true}]}
+spec:
+  nodeName: n10-steady
+  affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 7, preference: {matchExpressions: [{key: disk, operator: In, values: [gold]}]}}]}}
+  containers: [{name: c, resources: {requests: {cpu: 10m}}}]
+status: {phase: Running}
+`
+	args := []string{"-f", "-", "-now", sampleNow, "-explain", "n10-steady"}
+	_, stdout, _ := execute(string(sample)+pod, args...)
+	assert.Contains(t, stdout, "PreferredNodeAffinity disk In [gold] (weight 7), given up")
+	_, stdout, _ = execute(string(sample)+pod, append(args, "-preferences", "Ignore")...)
+	assert.NotContains(t, stdout, "PreferredNodeAffinity")
+}
+
 func TestOutputForMachines(t *testing.T) {
 	code, stdout, stderr := execute("", "-o", "json")
 	require.Zero(t, code, stderr)
@@ -162,6 +181,7 @@ func TestBadUsage(t *testing.T) {
 		"an argument":                {"", []string{"dump.yaml"}, "files are given with -f"},
 		"an output that isn't known": {"", []string{"-o", "xml"}, "want table, json or html"},
 		"a time that isn't one":      {"", []string{"-now", "noon"}, `-now "noon"`},
+		"a policy of another name":   {"", []string{"-preferences", "never"}, "want Respect or Ignore"},
 		"two questions at once":      {"", []string{"-what-if", "a.yaml", "-explain", "n01-empty"}, "-what-if is for itself"},
 		"an edit that isn't there":   {"", []string{"-what-if", "nowhere.yaml"}, "nowhere.yaml"},
 		"a node that isn't there":    {"", []string{"-explain", "n99"}, `no such node; there are n01-empty`},
