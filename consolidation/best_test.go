@@ -158,6 +158,7 @@ func TestBestStopsInTime(t *testing.T) {
 	for _, n := range []int{1, 5, 17, 60} {
 		o := consolidation.NewPlanner(fleet, snapshot, consolidation.Options{MaxSimulations: n}).Best(fleet.Unlimited())
 		assert.LessOrEqual(t, o.Simulations, n)
+		assert.Positive(t, o.Simulations)
 		assert.True(t, o.Interrupted)
 	}
 }

@@ -199,3 +199,33 @@ func TestAnotherDomainReadsItsOwnKeys(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, f.Eligible(consolidation.MethodEmpty), 1)
 }
+
+// A pool has totals only if some node of it could be disrupted gracefully: anything
+// that speaks against its only node, be it the caller's veto, leaves it without.
+func TestTotalsNeedANodeThatCouldGo(t *testing.T) {
+	for name, spoil := range map[string]func(s *subject){
+		"nothing":            func(*subject) {},
+		"a veto":             func(s *subject) { s.node.Vetoes = []consolidation.Reason{{Code: "Frozen"}} },
+		"a protected pod":    func(s *subject) { s.pod.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"} },
+		"a move that has it": func(s *subject) { s.node.InMove = true },
+		"a promise to a pod": func(s *subject) { s.node.Nominated = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSubject()
+			spoil(s)
+			_, has := compile(t, s.cluster).Totals()["general"]
+			assert.Equal(t, name == "nothing", has)
+		})
+	}
+}
+
+// A node without a claim bears its own labels, whether or not it says registered.
+func TestUnmanagedNodesBearTheirOwnLabels(t *testing.T) {
+	s := newSubject()
+	s.node.Claim = nil
+	delete(s.node.Node.Labels, "karpenter.sh/registered")
+	delete(s.node.Node.Labels, "karpenter.sh/initialized")
+	c := compile(t, s.cluster).Candidates()[0]
+	assert.Equal(t, "a", c.Zone)
+	assert.Equal(t, "m5", c.InstanceType)
+}
