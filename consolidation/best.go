@@ -83,7 +83,8 @@ func (s *bestSearch) startWithPrefixes(allowed Allowed) {
 	s.Simulations += multi.Simulations
 	if m != nil {
 		m.Method = MethodBest
-		s.best = m
+		s.guard(m) // some may be for Best only
+		s.consider(m)
 	}
 }
 

@@ -2,6 +2,7 @@ package consolidation_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,12 +39,21 @@ func notWorse(t *rapid.T, best, other consolidation.Outcome) {
 	}
 }
 
-// On the same snapshot, under the same budgets, the better search is never worse
-// than Karpenter's two.
+// someGuards make it matter which nodes are taken together; the first is none.
+var someGuards = []consolidation.Guard{
+	nil, consolidation.KeepOneReplica{}, consolidation.MinSavings{PerDisruption: 0.02},
+	consolidation.ChurnLimit{Nodes: 3, Window: time.Hour}, consolidation.UtilizationCeiling{CPU: 0.5},
+}
+
+// On the same snapshot, under the same policies, budgets and guards, the better
+// search is never worse than Karpenter's two.
 func TestBestIsNeverWorse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		fleet, snapshot := drawn(t, small(t, rapid.IntRange(2, 14).Draw(t, "nodes")))
-		options := consolidation.Options{MaxSimulations: rapid.SampledFrom([]int{0, 0, 3, 20}).Draw(t, "max")}
+		fleet, snapshot := drawn(t, small(t, rapid.IntRange(2, 14).Draw(t, "nodes")), rapid.SampledFrom([]consolidation.Policy{"", consolidation.Balanced}).Draw(t, "policy"))
+		options := consolidation.Options{
+			MaxSimulations: rapid.SampledFrom([]int{0, 0, 3, 20}).Draw(t, "max"),
+			Guards:         []consolidation.Guard{rapid.SampledFrom(someGuards).Draw(t, "guard")},
+		}
 		p := consolidation.NewPlanner(fleet, snapshot, options)
 		allowed := consolidation.Allowed{
 			"pool-0": rapid.IntRange(0, 14).Draw(t, "allowed"), "pool-1": rapid.IntRange(0, 14).Draw(t, "allowed too")}
@@ -68,13 +78,17 @@ func within(t *rapid.T, o consolidation.Outcome, allowed consolidation.Allowed) 
 	}
 }
 
-func drawn(t rapid.TB, config clustergen.Config) (*consolidation.Fleet, *scheduling.Snapshot) {
+func drawn(t rapid.TB, config clustergen.Config, policy consolidation.Policy) (*consolidation.Fleet, *scheduling.Snapshot) {
 	g := clustergen.New(config)
 	snapshot, err := scheduling.NewSnapshot(g.Cluster(), scheduling.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fleet, err := consolidation.Compile(facts(g), "")
+	cluster := facts(g)
+	for i := range cluster.Pools {
+		cluster.Pools[i].Policy = policy
+	}
+	fleet, err := consolidation.Compile(cluster, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +137,7 @@ func TestBestFindsNearlyAll(t *testing.T) {
 
 // againstEverySet returns what the search saves, and what the best set does.
 func againstEverySet(t rapid.TB, config clustergen.Config) (got, most float64) {
-	fleet, snapshot := drawn(t, config)
+	fleet, snapshot := drawn(t, config, consolidation.WhenEmptyOrUnderutilized)
 	p := consolidation.NewPlanner(fleet, snapshot, consolidation.Options{})
 	best, oracle := p.Best(fleet.Unlimited()), exhaustive(p)
 	most, _ = savings(oracle)
@@ -153,14 +167,24 @@ func TestBestIsDeterministic(t *testing.T) {
 	}
 }
 
+// A bound ends the search with what it has found so far, and a wider one never
+// finds less.
 func TestBestStopsInTime(t *testing.T) {
 	fleet, snapshot := generated(t, clustergen.Config{Nodes: 40, Seed: 1})
+	before := 0.0
 	for _, n := range []int{1, 5, 17, 60} {
 		o := consolidation.NewPlanner(fleet, snapshot, consolidation.Options{MaxSimulations: n}).Best(fleet.Unlimited())
+		saved, _ := savings(o)
+		assert.GreaterOrEqual(t, saved, before)
+		before = saved
 		assert.LessOrEqual(t, o.Simulations, n)
 		assert.Positive(t, o.Simulations)
 		assert.True(t, o.Interrupted)
 	}
+	whole := consolidation.NewPlanner(fleet, snapshot, consolidation.Options{}).Best(fleet.Unlimited())
+	saved, _ := savings(whole)
+	assert.GreaterOrEqual(t, saved, before)
+	assert.Positive(t, before, "the best so far is handed back")
 }
 
 // Two new nodes may cost less than the three that go. Whatever is launched must.

@@ -163,11 +163,11 @@ func TestReasonsNameTheObjects(t *testing.T) {
 
 func TestCompileReportsBadInputByPath(t *testing.T) {
 	_, err := consolidation.Compile(consolidation.Cluster{
-		Pools: []consolidation.Pool{pool("a"), pool("a"), {Name: "b", BalancedK: 11}},
-		Nodes: []consolidation.Node{nodeOf("n", "a", "m5"), {}, nodeOf("n", "a", "m5")},
+		Pools: []consolidation.Pool{pool("a"), pool("a"), {Name: "b", BalancedK: 11}, pool("c", onDemandAt("m5", 1), nil)},
+		Nodes: []consolidation.Node{nodeOf("n", "a", "m5"), {}, nodeOf("n", "a", "m5"), {Claim: &consolidation.Claim{Name: "m"}, Pods: []*corev1.Pod{podOf("web-0", "web"), nil}}},
 	}, "")
 	require.Error(t, err)
-	for _, part := range []string{"pools[1].name: Duplicate", "pools[2].balancedK: Invalid", "nodes[1]: Required", "nodes[2]: Duplicate"} {
+	for _, part := range []string{"pools[1].name: Duplicate", "pools[2].balancedK: Invalid", "pools[3].instanceTypes[1]: Required", "nodes[1]: Required", "nodes[2]: Duplicate", "nodes[3].pods[1]: Required"} {
 		assert.Contains(t, err.Error(), part)
 	}
 }

@@ -1,6 +1,8 @@
 package consolidation
 
 import (
+	"slices"
+
 	"github.com/node-disruption/disruption/drift"
 	"github.com/node-disruption/disruption/scheduling"
 )
@@ -67,11 +69,19 @@ func (s *search) driftCandidates() []drift.Candidate {
 	return list
 }
 
-// adopt turns a plan of package drift into the outcome.
+// adopt turns a plan of package drift into the outcome. Its moves happen in one
+// pass, so guards judge each together with those before it.
 func (s *search) adopt(plan drift.Plan) {
+	var taken []*Candidate
 	for i := range plan.Moves {
 		move := &plan.Moves[i]
-		m := newMove(s.Method, []*Candidate{s.fleet.byName[move.Candidate.Node]})
+		c := s.fleet.byName[move.Candidate.Node]
+		if r := s.refusedBeside(taken, c); len(r) > 0 {
+			s.stay(c, r...)
+			continue
+		}
+		taken = append(taken, c)
+		m := newMove(s.Method, []*Candidate{c})
 		m.Placements, m.TerminateFirst = move.Placements, move.TerminateFirst
 		if s.Method == MethodStaticDrift {
 			move.Replacements[0].Requirements = m.candidates[0].pool.Requirements
@@ -82,6 +92,18 @@ func (s *search) adopt(plan drift.Plan) {
 	for i := range plan.Skipped {
 		s.skip(&plan.Skipped[i])
 	}
+}
+
+// refusedBeside is why guards would not have c go where those taken go. Alone it
+// was judged before.
+func (s *search) refusedBeside(taken []*Candidate, c *Candidate) []Reason {
+	if len(taken) == 0 {
+		return nil
+	}
+	together := newMove(s.Method, append(slices.Clip(taken), c))
+	together.Decision = Replace
+	s.guard(together)
+	return together.Reasons
 }
 
 // substitute makes m a move with these new nodes, whatever they cost.

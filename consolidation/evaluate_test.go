@@ -66,6 +66,12 @@ func TestReplacementsMustBeStrictlyCheaper(t *testing.T) {
 	}
 }
 
+func TestNothingToRemoveIsNoMove(t *testing.T) {
+	m := planner(t, nodesAt(1, 1), fits, consolidation.Options{}).Evaluate(consolidation.MethodMulti)
+	assert.Equal(t, consolidation.NoOp, m.Decision)
+	assert.Equal(t, []consolidation.Code{consolidation.TooFewCandidates}, codes(m.Reasons))
+}
+
 func TestWhyAMoveIsNoMove(t *testing.T) {
 	types := []*scheduling.InstanceType{onDemandAt("new", 0.5)}
 	pods := simulated(func([]string) scheduling.Result {

@@ -93,7 +93,7 @@ func (c *Candidate) Source() Source {
 
 // Compile reads a cluster for the methods of a [Planner]. Domain is that of the
 // labels and annotations, "" for karpenter.sh. Two pools or two nodes of one
-// name, and a k out of bounds, are errors.
+// name, a nil pod or instance type, and a k out of bounds, are errors.
 func Compile(cluster Cluster, domain string) (*Fleet, error) {
 	f := &Fleet{
 		cluster: cluster,
@@ -124,7 +124,11 @@ func (f *Fleet) addPools() field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("balancedK"), k, "must be between 1 and 10"))
 		}
 		types := make(map[string]*scheduling.InstanceType, len(p.InstanceTypes))
-		for _, t := range p.InstanceTypes {
+		for j, t := range p.InstanceTypes {
+			if t == nil {
+				errs = append(errs, field.Required(path.Child("instanceTypes").Index(j), ""))
+				continue
+			}
 			types[t.Name] = t
 		}
 		f.pools[p.Name] = &pool{Pool: p, types: types}
@@ -142,6 +146,8 @@ func (f *Fleet) addNodes() field.ErrorList {
 			errs = append(errs, field.Required(path, "a node or a claim with a name"))
 		case f.byName[name] != nil:
 			errs = append(errs, field.Duplicate(path, name))
+		case slices.Contains(n.Pods, nil):
+			errs = append(errs, field.Required(path.Child("pods").Index(slices.Index(n.Pods, nil)), ""))
 		default:
 			c := f.candidate(n)
 			f.byName[name] = c

@@ -26,6 +26,9 @@ func (p *Planner) guard(m *Move) {
 	}
 	in := GuardContext{Now: p.fleet.cluster.Now, Fleet: p.fleet, History: p.options.History}
 	for _, g := range p.options.Guards {
+		if g == nil {
+			continue
+		}
 		if r := g.Check(m, in); r != nil {
 			m.reject(*r)
 			if !p.options.Explain {

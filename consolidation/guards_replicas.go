@@ -90,11 +90,14 @@ func (f *Fleet) replicas() map[string]int {
 
 // WholeMovePDBs refuses a move that the PodDisruptionBudgets would stop halfway:
 // it sums the evictions that the move needs, where Karpenter looks at each pod
-// alone. The ledger is not changed.
+// alone. The ledger is not changed; without one nothing is refused.
 type WholeMovePDBs struct{ Ledger *termination.Ledger }
 
 // Check implements [Guard].
 func (g WholeMovePDBs) Check(m *Move, in GuardContext) *Reason {
+	if g.Ledger == nil {
+		return nil
+	}
 	ledger := g.Ledger.Clone()
 	for _, c := range m.candidates {
 		for _, pod := range c.facts.Pods {

@@ -47,6 +47,8 @@ func TestReplacedForAFewCents(t *testing.T) {
 		refusedBy(t, guarded(t, nodesAt(1, 1), hardly, consolidation.History{}, 1, g), consolidation.SavingsTooSmall)
 		assert.True(t, guarded(t, nodesAt(1, 1), clearly, consolidation.History{}, 1, g).Allowed(), "%+v", g)
 	}
+	quarter := needs(capacity(onDemand), []*scheduling.InstanceType{onDemandAt("new", 0.75)})
+	assert.True(t, guarded(t, nodesAt(1, 1), quarter, consolidation.History{}, 1, consolidation.MinSavings{PerHour: 0.25, Share: 0.25}).Allowed(), "what is asked for is enough")
 	r := refusedBy(t, guarded(t, nodesAt(1, 1), hardly, consolidation.History{}, 1, consolidation.MinSavings{Share: 0.2}), consolidation.SavingsTooSmall)
 	assert.Equal(t, "the move saves 0.05 of the nodes' price, at least 0.2 is asked for", r.Message)
 }
@@ -57,7 +59,7 @@ func TestAFullNodeCalledUnderutilized(t *testing.T) {
 	c.Nodes[0] = nodeOf("n0", "general", "old", replicas("web", 7)...) // 7 of 8 cores
 	r := refusedBy(t, guarded(t, c, fits, consolidation.History{}, 1, consolidation.UtilizationCeiling{CPU: 0.8}), consolidation.TooBusy)
 	assert.Equal(t, "pods request 88% of the CPU of node n0, the ceiling is 80%", r.Message)
-	assert.True(t, guarded(t, c, fits, consolidation.History{}, 1, consolidation.UtilizationCeiling{CPU: 0.9, Memory: 0.5}).Allowed())
+	assert.True(t, guarded(t, c, fits, consolidation.History{}, 1, consolidation.UtilizationCeiling{CPU: 0.875, Memory: 0.5}).Allowed(), "a ceiling may be reached")
 }
 
 // history has the given pool lose a node, with a pod of app, at each of the times.
@@ -261,6 +263,36 @@ func TestDriftedNodesAreGuardedToo(t *testing.T) {
 	o := p.Drift(p.Fleet().Unlimited())
 	assert.Equal(t, []string{"n1"}, moved(t, o))
 	assert.Equal(t, consolidation.SingleReplica, stays(o)["n0"])
+}
+
+// Static pools have several moves a pass, and what guards count is counted over
+// all of them.
+func TestStaticDriftIsGuardedAsAWhole(t *testing.T) {
+	c, five := nodesAt(1, 5), 5
+	c.Pools[0].Replicas = &five
+	for i := range c.Nodes {
+		c.Nodes[i].Claim.Drifted = &noon
+	}
+	limit := consolidation.ChurnLimit{Nodes: 3, Window: 24 * time.Hour}
+	p := planner(t, c, nil, consolidation.Options{Guards: []consolidation.Guard{limit}, History: history("x", time.Hour)})
+	o := p.StaticDrift(p.Fleet().Unlimited())
+	require.Len(t, o.Moves, 2, "one of three is gone already")
+	assert.Equal(t, []string{"n1"}, o.Moves[1].Nodes)
+	assert.Equal(t, map[string]consolidation.Code{
+		"n2": consolidation.ChurnLimited, "n3": consolidation.ChurnLimited, "n4": consolidation.ChurnLimited,
+	}, stays(o))
+}
+
+// Best starts from the move of Multi, which knows nothing of guards for Best only.
+func TestBestAsksItsOwnGuardsAboutThePrefix(t *testing.T) {
+	g := consolidation.Only(consolidation.ChurnLimit{Nodes: 2, Window: time.Hour}, consolidation.MethodBest)
+	p := planner(t, nodesAt(1, 3), fits, consolidation.Options{Guards: []consolidation.Guard{g}})
+	assert.Len(t, moved(t, p.Multi(p.Fleet().Unlimited())), 3)
+	assert.Len(t, moved(t, p.Best(p.Fleet().Unlimited())), 2)
+}
+
+func TestGuardsThatAreNotThereRefuseNothing(t *testing.T) {
+	assert.True(t, guarded(t, nodesAt(1, 2), fits, consolidation.History{}, 2, nil, consolidation.WholeMovePDBs{}).Allowed())
 }
 
 // A history survives being stored, and recording changes no earlier value.

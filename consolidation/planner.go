@@ -46,7 +46,8 @@ type Options struct {
 	// Batch is how many candidates are handed to ForEach at a time, 0 meaning 1.
 	Batch int
 	// Guards that every move must pass, on top of Karpenter's rules, and what they
-	// remember. An Empty move leaves out the nodes that they refuse.
+	// remember; nil ones are passed over. An Empty move leaves out the nodes that
+	// they refuse, and StaticDrift the moves that they refuse beside those before.
 	Guards  []Guard
 	History History
 	// MaxReplacements is how many new nodes a move of Best may have, 0 meaning
@@ -124,6 +125,10 @@ func (p *Planner) evaluate(method Method, candidates []*Candidate, quick bool) *
 		request.MaxNewNodes = 1
 	}
 	m := newMove(method, slices.Clone(candidates))
+	if len(candidates) == 0 {
+		m.refuse(reason(TooFewCandidates, nil, "there is no node to remove"))
+		return m
+	}
 	result := p.simulate(m.Nodes, request)
 	m.Placements = result.Placements
 	p.judge(m, &result)
