@@ -261,6 +261,12 @@ func TestExpirationsUnderABudgetAndARamp(t *testing.T) {
 		before = names
 	}
 	assert.Len(t, before, 6)
+
+	turn := due.Add(termination.Jitter(claims[0].UID, time.Hour))
+	names, _ = going(turn.Add(-1), ramp)
+	assert.NotContains(t, names, "c0")
+	names, _ = going(turn, ramp)
+	assert.Contains(t, names, "c0", "at the very instant of its turn")
 }
 
 // Jitter is within its span, the same each time, and spreads UIDs that look alike

@@ -130,6 +130,7 @@ func TestLedgerAnswersAsTheEvictionAPI(t *testing.T) {
 			assert.Equal(t, c.code, answer.Code)
 			assert.Equal(t, c.status, answer.Status)
 			assert.Equal(t, c.code == "", answer.Allowed)
+			assert.Equal(t, c.code == termination.PDBUnobserved, answer.RetryAfter == 10*time.Second, "only an old status is worth a wait of its own")
 			limits, _ := termination.CompileLimits(c.pdbs, termination.LimitsOptions{})
 			assert.Equal(t, c.karpener, limits.CanEvict(noon, c.pod).Code)
 		})

@@ -236,6 +236,7 @@ func TestAnswersOfTheEvictionAPI(t *testing.T) {
 		{"429 for a PDB", statusError(429, metav1.StatusReasonTooManyRequests, "no", policyv1.DisruptionBudgetCause), termination.Blocked, termination.PDBExhausted},
 		{"429 of a webhook that moves the pod itself", statusError(429, metav1.StatusReasonTooManyRequests, `admission webhook "x" denied the request: migrating`), termination.Blocked, termination.TooManyRequests},
 		{"500 for two PDBs", apierrors.NewInternalError(fmt.Errorf("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")), termination.Blocked, termination.MultiplePDBs},
+		{"the same words without the 500", statusError(400, metav1.StatusReasonBadRequest, "This pod has more than one PodDisruptionBudget"), termination.Failed, termination.APIError},
 		{"500 for anything else", apierrors.NewInternalError(fmt.Errorf("etcd is gone")), termination.Failed, termination.APIError},
 		{"403", apierrors.NewForbidden(podResource, "p", fmt.Errorf("no")), termination.Failed, termination.Forbidden},
 		{"403 as the namespace is terminating", statusError(403, metav1.StatusReasonForbidden, "no", corev1.NamespaceTerminatingCause), termination.Blocked, termination.NamespaceTerminating},

@@ -163,6 +163,14 @@ func TestStatusChecksForceAfterTwoMinutes(t *testing.T) {
 	assert.Equal(t, interruption.Force, urgent[0].Action)
 }
 
+func TestOnlyAFailedCheckForces(t *testing.T) {
+	since := noon.Add(-time.Hour)
+	for status, notices := range map[string]int{"failed": 1, "passed": 0, "insufficient-data": 0, "initializing": 0, "": 0} {
+		check := interruption.Check{Details: []interruption.CheckDetail{{Name: "reachability", Status: status, ImpairedSince: &since}}}
+		assert.Len(t, interruption.FromStatus(interruption.InstanceStatus{SystemStatus: check}, noon), notices, status)
+	}
+}
+
 func TestAzure(t *testing.T) {
 	notices, errs := interruption.ParseAzure(read(t, "azure.json"), noon)
 	assert.Equal(t, []string{
