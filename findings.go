@@ -9,6 +9,7 @@ import (
 	"github.com/node-disruption/disruption/annotations"
 	"github.com/node-disruption/disruption/budget"
 	"github.com/node-disruption/disruption/consolidation"
+	"github.com/node-disruption/disruption/termination"
 )
 
 // Finding is something in the cluster or its configuration that most likely
@@ -49,7 +50,9 @@ const (
 // findings collects.
 type findings struct {
 	pass *Pass
-	list []Finding
+	// ledger tells which PodDisruptionBudgets block for good.
+	ledger *termination.Ledger
+	list   []Finding
 }
 
 func (f *findings) add(severity budget.Severity, code string, objects []string, fix, message string, args ...any) {
@@ -57,7 +60,9 @@ func (f *findings) add(severity budget.Severity, code string, objects []string, 
 }
 
 func (p *Pass) reportFindings(plan *Plan) {
-	f := &findings{pass: p}
+	// What is wrong with selectors is said elsewhere.
+	ledger, _ := termination.CompileLedger(p.fleet.cluster.PodDisruptionBudgets, nil, termination.LedgerOptions{})
+	f := &findings{pass: p, ledger: ledger}
 	f.facts()
 	f.pools()
 	f.nodes(plan)

@@ -69,7 +69,10 @@ func (f *findings) holder(m *machine) *corev1.Pod {
 	now := f.pass.fleet.cluster.Now
 	for _, pod := range m.pods {
 		protection := f.pass.fleet.keys.PodProtection(pod, now)
-		if termination.IsActive(pod) && protection.Active() && protection.Until == nil || f.pass.limits.IsFullyBlocked(pod, now) {
+		if termination.IsActive(pod) && protection.Active() && protection.Until == nil {
+			return pod
+		}
+		if _, blocked := f.ledger.Structural(pod); blocked {
 			return pod
 		}
 	}
@@ -99,11 +102,9 @@ func (f *findings) eager() {
 }
 
 // disruptionBudgets are findings about PodDisruptionBudgets: those that never
-// allow an eviction, and pods that have more than one. What is wrong with selectors
-// is said elsewhere.
+// allow an eviction, and pods that have more than one.
 func (f *findings) disruptionBudgets() {
-	ledger, _ := termination.CompileLedger(f.pass.fleet.cluster.PodDisruptionBudgets, nil, termination.LedgerOptions{})
-	for _, s := range ledger.StructuralPDBs() {
+	for _, s := range f.ledger.StructuralPDBs() {
 		code := FindingPDBNeverAllows
 		if s.Health.Expected == 1 && s.Code != termination.PDBSyncFailed {
 			code = FindingSingleReplica
