@@ -82,7 +82,7 @@ type Planner struct {
 // cluster.
 func NewPlanner(fleet *Fleet, simulator Simulator, options Options) *Planner {
 	p := &Planner{fleet: fleet, simulator: simulator, options: options, underutilized: fleet.Eligible(MethodSingle)}
-	p.book = &priceBook{byDemand: map[string]*pricePage{}}
+	p.book = &priceBook{pages: map[demandKey][]*pricePage{}}
 	p.pools = fleet.scorePools()
 	return p
 }

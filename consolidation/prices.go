@@ -13,8 +13,16 @@ const maxDemands = 256
 // priceBook remembers worst launch prices: the new nodes of most moves differ in
 // their pods only, not in what they require.
 type priceBook struct {
-	mu       sync.Mutex
-	byDemand map[string]*pricePage
+	mu    sync.RWMutex
+	pages map[demandKey][]*pricePage
+	size  int // pages in all
+}
+
+// demandKey tells most demands apart; [scheduling.Requirements.Equal] does the rest.
+// Spelling them out as a key would cost more than looking up the prices.
+type demandKey struct {
+	pool string
+	size int
 }
 
 // pricePage has the prices of one demand. Types without any cost +Inf.
@@ -24,18 +32,35 @@ type pricePage struct {
 	worst  map[*scheduling.InstanceType]float64
 }
 
-// page returns the page of a demand, a new one that nobody else sees if the book
-// is full.
-func (b *priceBook) page(demand scheduling.Demand) *pricePage {
-	key := demand.Requirements.String()
+// find returns the page of what a node requires, nil if there is none.
+func (b *priceBook) find(key demandKey, requirements scheduling.Requirements) *pricePage {
+	for _, page := range b.pages[key] {
+		if page.demand.Requirements.Equal(requirements) {
+			return page
+		}
+	}
+	return nil
+}
+
+// prices returns the page of what a new node requires, one that nobody else sees
+// if the book is full.
+func (p *Planner) prices(node *scheduling.NewNode) *pricePage {
+	b, key := p.book, demandKey{node.Pool, node.Requirements.Len()}
+	b.mu.RLock()
+	page := b.find(key, node.Requirements)
+	b.mu.RUnlock()
+	if page != nil {
+		return page
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	page := b.byDemand[key]
-	if page == nil {
-		page = &pricePage{demand: demand, worst: map[*scheduling.InstanceType]float64{}}
-		if len(b.byDemand) < maxDemands {
-			b.byDemand[key] = page
-		}
+	if page = b.find(key, node.Requirements); page != nil {
+		return page
+	}
+	page = &pricePage{demand: p.options.Scheduling.Demand(node.Requirements), worst: map[*scheduling.InstanceType]float64{}}
+	if b.size < maxDemands {
+		b.size++
+		b.pages[key] = append(b.pages[key], page)
 	}
 	return page
 }
@@ -70,6 +95,3 @@ func (p *pricePage) cheaperThan(types []*scheduling.InstanceType, max float64) (
 	}
 	return cheaper, nil
 }
-
-// prices returns the page of what a new node requires.
-func (p *Planner) prices(node *scheduling.NewNode) *pricePage { return p.book.page(p.demand(node)) }

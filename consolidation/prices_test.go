@@ -2,6 +2,7 @@ package consolidation
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,7 +11,7 @@ import (
 	"github.com/node-disruption/disruption/scheduling"
 )
 
-// Remembered prices filter as those computed anew, on the second question too.
+// Remembered prices filter as those computed anew, whatever was asked before.
 func TestRememberedPricesAreThePrices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var types []*scheduling.InstanceType
@@ -26,18 +27,33 @@ func TestRememberedPricesAreThePrices(t *testing.T) {
 			}
 			types = append(types, it)
 		}
-		requirements := scheduling.NewRequirements().Add(
-			scheduling.In(corev1.LabelTopologyZone, rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b"}), rapid.ID[string]).Draw(t, "zones")...),
-			scheduling.Exists(corev1.LabelInstanceTypeStable).WithMinValues(rapid.IntRange(0, 3).Draw(t, "min")))
-		demand := scheduling.Options{}.Demand(requirements)
-		book := &priceBook{byDemand: map[string]*pricePage{}}
-		for range 2 {
+		p := NewPlanner(&Fleet{}, nil, Options{})
+		for range 4 {
+			node := &scheduling.NewNode{Requirements: scheduling.NewRequirements().Add(
+				scheduling.In(corev1.LabelTopologyZone, rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b"}), rapid.ID[string]).Draw(t, "zones")...),
+				scheduling.Exists(corev1.LabelInstanceTypeStable).WithMinValues(rapid.IntRange(0, 3).Draw(t, "min")))}
 			max := float64(rapid.IntRange(0, 10).Draw(t, "max"))
-			want, wantShort := demand.CheaperThan(types, max)
-			got, short := book.page(demand).cheaperThan(types, max)
+			want, wantShort := scheduling.Options{}.Demand(node.Requirements).CheaperThan(types, max)
+			got, short := p.prices(node).cheaperThan(types, max)
 			if !slices.Equal(got, want) || (short == nil) != (wantShort == nil) {
 				t.Fatalf("got %v %v, want %v %v", got, short, want, wantShort)
 			}
 		}
 	})
+}
+
+// A book that is full still answers, and nodes that require the same share a page.
+func TestThePriceBookIsBounded(t *testing.T) {
+	p := NewPlanner(&Fleet{}, nil, Options{})
+	asking := func(i int) *pricePage {
+		return p.prices(&scheduling.NewNode{Requirements: scheduling.NewRequirements().Add(scheduling.In("team", strconv.Itoa(i)))})
+	}
+	for i := range maxDemands {
+		if asking(i) != asking(i) {
+			t.Fatalf("the prices of demand %d are forgotten", i)
+		}
+	}
+	if asking(maxDemands) == asking(maxDemands) || p.book.size != maxDemands {
+		t.Errorf("%d demands are remembered, %d are the most", p.book.size, maxDemands)
+	}
 }

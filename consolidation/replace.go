@@ -36,13 +36,9 @@ func (p *Planner) replace(m *Move, node scheduling.NewNode) {
 func (p *Planner) replacement(node scheduling.NewNode) Replacement {
 	r := Replacement{NewNode: node}
 	if len(node.InstanceTypes) > 0 {
-		r.Price, _ = p.demand(&node).Cheapest(node.InstanceTypes[0])
+		r.Price, _ = p.prices(&node).demand.Cheapest(node.InstanceTypes[0])
 	}
 	return r
-}
-
-func (p *Planner) demand(node *scheduling.NewNode) scheduling.Demand {
-	return p.options.Scheduling.Demand(node.Requirements)
 }
 
 // choose narrows the node to the instance types that would be cheaper than the
@@ -152,7 +148,7 @@ func (p *Planner) chooseSpot(m *Move, node *scheduling.NewNode) *Reason {
 // dropSameTypes keeps several nodes from being replaced by one of their own type,
 // or by a type that is no cheaper than it: deleting the others says the same.
 func (p *Planner) dropSameTypes(m *Move, node *scheduling.NewNode) *Reason {
-	types, short := p.demand(node).CheaperThanSameType(node.InstanceTypes, m.running())
+	types, short := p.prices(node).demand.CheaperThanSameType(node.InstanceTypes, m.running())
 	if short != nil {
 		r := reason(SameInstanceType, nodeObjects(m), "too few instance types are cheaper than the nodes' own: %v", short)
 		return &r
