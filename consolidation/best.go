@@ -70,22 +70,22 @@ func (s *bestSearch) affordable() []*Candidate {
 		if s.left[c.Pool] > 0 {
 			list = append(list, c)
 		} else {
-			s.stay(c, budgetSpent(s.Method, c))
+			s.stay(c, s.budgetSpent(c))
 		}
 	}
 	return list
 }
 
-// startWithPrefixes makes Multi's move the one to beat.
+// startWithPrefixes makes the best of the prefixes that Multi finds the move to
+// beat. Its own is the longest, which may save less than one before it.
 func (s *bestSearch) startWithPrefixes(allowed Allowed) {
 	multi := s.Planner.search(MethodMulti, allowed)
-	m := multi.prefixes(multi.spend(s.underutilized))
-	s.Simulations += multi.Simulations
-	if m != nil {
+	for _, m := range multi.prefixes(multi.spend(s.underutilized)) {
 		m.Method = MethodBest
 		s.guard(m) // some may be for Best only
 		s.consider(m)
 	}
+	s.Simulations += multi.Simulations
 }
 
 // prepare evaluates each candidate alone, and orders those that may join a set:
@@ -104,7 +104,7 @@ func (s *bestSearch) prepare(candidates []*Candidate) {
 	}
 	var joining []*Move
 	for _, m := range s.alone {
-		if m.Decision != NoOp || !hopeless(m.Reasons[0].Code) {
+		if !slices.ContainsFunc(m.Reasons, hopeless) {
 			joining = append(joining, m)
 		}
 	}
@@ -114,8 +114,15 @@ func (s *bestSearch) prepare(candidates []*Candidate) {
 	}
 }
 
-// hopeless tells the reasons that more nodes to remove don't lift.
-func hopeless(code Code) bool { return code == PodsUnplaced || code == NoPools }
+// hopeless tells the reasons that more nodes to remove don't lift. Savings that are
+// too small for a guard may be large enough together.
+func hopeless(r Reason) bool {
+	switch r.Code {
+	case PodsUnplaced, NoPools, TooBusy, TooYoung, PoolCooling, PodCooling, Looping, SingleReplica, AllReplicas, ChurnLimited, PDBExceeded, NoHeadroom:
+		return true
+	}
+	return false
+}
 
 // consider makes m the best move if it is one.
 func (s *bestSearch) consider(m *Move) bool {
@@ -176,7 +183,7 @@ func (s *bestSearch) grow(from *Move) {
 		step = min(step, len(rest))
 		m := s.try(append(slices.Clip(set), rest[:step]...))
 		switch {
-		case m != nil && m.Allowed() && (from == nil || better(m, from)):
+		case m != nil && s.leads(m) && (from == nil || better(m, from)):
 			set, from, rest, failures = m.candidates, m, rest[step:], 0
 			s.consider(m)
 			if faster {
@@ -188,6 +195,16 @@ func (s *bestSearch) grow(from *Move) {
 			rest, failures = rest[1:], failures+1
 		}
 	}
+}
+
+// leads reports whether a set is worth growing: it may be done, or nothing else may
+// and it only saves too little for a guard so far.
+func (s *bestSearch) leads(m *Move) bool {
+	if m.Allowed() {
+		return true
+	}
+	return s.best == nil && m.Decision != NoOp &&
+		!slices.ContainsFunc(m.Reasons, func(r Reason) bool { return r.Code != SavingsTooSmall })
 }
 
 // without lists the candidates that are not in the set.
@@ -258,12 +275,17 @@ func (s *bestSearch) tryVariants() {
 	}
 }
 
-// explainAlone: why a candidate can't go alone is why it isn't in the set.
+// explainAlone: why a candidate can't go alone is why it isn't in the set, and else
+// it may be that the set has all that the budgets allow.
 func (s *bestSearch) explainAlone() {
 	for _, m := range s.alone {
-		if !m.Allowed() {
+		c := m.candidates[0]
+		switch {
+		case !m.Allowed():
 			s.Rejected = append(s.Rejected, m)
-			s.stay(m.candidates[0], m.Reasons...)
+			s.stay(c, m.Reasons...)
+		case s.best != nil && !s.within(append(slices.Clip(s.best.candidates), c)):
+			s.stay(c, s.budgetSpent(c))
 		}
 	}
 	for _, c := range s.underutilized[min(len(s.alone), len(s.underutilized)):] {

@@ -25,7 +25,10 @@ func (p *Planner) upperBound(candidates []*Candidate) float64 {
 	price := p.fleet.unitPrices(p.options.Scheduling)
 	cpu := knapsack(candidates, p.fleet.free(func(l load) use { return l.cpu }), price.cpu, func(l load) use { return l.cpu })
 	memory := knapsack(candidates, p.fleet.free(func(l load) use { return l.memory }), price.memory, func(l load) use { return l.memory })
-	return min(bound, cpu, memory)
+	if bound = min(bound, cpu, memory); math.IsNaN(bound) {
+		return math.Inf(1)
+	}
+	return bound
 }
 
 // free is the sum over the nodes that pods could move to.
@@ -55,11 +58,19 @@ func (f *Fleet) unitPrices(options scheduling.Options) room {
 				}
 			}
 			allocatable := t.Allocatable()
-			lowest.cpu = min(lowest.cpu, price/milli(allocatable, "cpu"))
-			lowest.memory = min(lowest.memory, price/milli(allocatable, "memory"))
+			lowest.cpu = min(lowest.cpu, unitPrice(price, milli(allocatable, "cpu")))
+			lowest.memory = min(lowest.memory, unitPrice(price, milli(allocatable, "memory")))
 		}
 	}
 	return lowest
+}
+
+// unitPrice of what a type doesn't have is none.
+func unitPrice(price, amount float64) float64 {
+	if amount <= 0 {
+		return math.Inf(1)
+	}
+	return price / amount
 }
 
 // knapsack is the most that a fraction of each node could save: nodes by price

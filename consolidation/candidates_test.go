@@ -1,6 +1,7 @@
 package consolidation_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -163,11 +164,14 @@ func TestReasonsNameTheObjects(t *testing.T) {
 
 func TestCompileReportsBadInputByPath(t *testing.T) {
 	_, err := consolidation.Compile(consolidation.Cluster{
-		Pools: []consolidation.Pool{pool("a"), pool("a"), {Name: "b", BalancedK: 11}, pool("c", onDemandAt("m5", 1), nil)},
+		Pools: []consolidation.Pool{pool("a"), pool("a"), {Name: "b", BalancedK: 11}, pool("c", onDemandAt("m5", 1), nil), {Name: "d", BalancedK: math.NaN()}},
 		Nodes: []consolidation.Node{nodeOf("n", "a", "m5"), {}, nodeOf("n", "a", "m5"), {Claim: &consolidation.Claim{Name: "m"}, Pods: []*corev1.Pod{podOf("web-0", "web"), nil}}},
 	}, "")
 	require.Error(t, err)
-	for _, part := range []string{"pools[1].name: Duplicate", "pools[2].balancedK: Invalid", "pools[3].instanceTypes[1]: Required", "nodes[1]: Required", "nodes[2]: Duplicate", "nodes[3].pods[1]: Required"} {
+	for _, part := range []string{
+		"pools[1].name: Duplicate", "pools[2].balancedK: Invalid", "pools[3].instanceTypes[1]: Required", "pools[4].balancedK: Invalid",
+		"nodes[1]: Required", "nodes[2]: Duplicate", "nodes[3].pods[1]: Required",
+	} {
 		assert.Contains(t, err.Error(), part)
 	}
 }

@@ -20,11 +20,11 @@
 //
 // All of it is off by default. [Planner.Best] is a search that is never worse than
 // Karpenter's, tries several replacements, and knows a bound on what else could be
-// saved. Guards add rules: [MinSavings], [UtilizationCeiling], [ChurnLimit],
-// [PoolCooldown], [PodCooldown], [LoopDetector], [KeepSingleReplicas],
-// [KeepOneReplica], [Headroom], [WholeMovePDBs]; what they remember is a [History],
-// plain data that the caller keeps. [Planner.Missed] names the largest saving that
-// is not made, and what blocks it.
+// saved. Guards add rules: [MinSavings], [UtilizationCeiling], [MinAge],
+// [ChurnLimit], [PoolCooldown], [PodCooldown], [LoopDetector],
+// [KeepSingleReplicas], [KeepOneReplica], [Headroom], [WholeMovePDBs]; what they
+// remember is a [History], plain data that the caller keeps. [Planner.Missed]
+// names the largest saving that is not made, and what blocks it.
 //
 // One rule differs from Karpenter on purpose: a replacement of several nodes must be
 // cheaper than the sum of their prices by more than one part in a billion, since a
@@ -44,6 +44,6 @@
 // NoPools, PodsUnplaced, TooManyNewNodes, NotCheaper, ReplaceOff, MinValues,
 // SpotToSpotOff, TooFewSpotTypes, SameInstanceType, ScoreTooLow, and those of guards:
 // SavingsTooSmall, ChurnLimited, PoolCooling, PodCooling, Looping, SingleReplica,
-// AllReplicas, TooBusy, NoHeadroom, PDBExceeded. Why a decided move is dropped:
+// AllReplicas, TooBusy, TooYoung, NoHeadroom, PDBExceeded. Why a decided move is dropped:
 // Churn, BudgetChanged, SchedulingChanged, NoPools, SnapshotTooOld.
 package consolidation

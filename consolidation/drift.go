@@ -148,7 +148,7 @@ func (s *search) skip(skipped *drift.Skipped) {
 	r := Reason{Code: driftCode(skipped.Code), Message: skipped.Detail, Objects: []string{object("Node", c.Name)}}
 	switch r.Code {
 	case BudgetSpent:
-		r = budgetSpent(s.Method, c)
+		r = s.budgetSpent(c)
 	case RolloutGate, ReplicasExceeded, ReplicasMissing, NodeLimit:
 		r.Objects = []string{object("NodePool", c.Pool)}
 	case PodsUnplaced:

@@ -1,6 +1,7 @@
 package consolidation
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -102,6 +103,25 @@ func (g PoolCooldown) Check(m *Move, in GuardContext) *Reason {
 	return nil
 }
 
+// MinAge leaves nodes alone whose claim was created a short while ago, whatever
+// the method: what came with the last burst of pods may be needed again at once,
+// and its pods may still be starting.
+type MinAge struct{ Age time.Duration }
+
+// Check implements [Guard].
+func (g MinAge) Check(m *Move, in GuardContext) *Reason {
+	for _, c := range m.candidates {
+		if c.facts.Claim == nil || in.Now.Sub(c.facts.Claim.Created) >= g.Age {
+			continue
+		}
+		until := c.facts.Claim.Created.Add(g.Age)
+		r := reason(TooYoung, []string{object("Node", c.Name)}, "node %s was created less than %v ago", c.Name, g.Age)
+		r.Until = &until
+		return &r
+	}
+	return nil
+}
+
 // PodCooldown leaves pods alone that were moved a short while ago: pods that were
 // created since their owner last lost pods to a move.
 type PodCooldown struct{ Window time.Duration }
@@ -142,7 +162,7 @@ func (h History) lastMoved(t time.Time) map[string]time.Time {
 // LoopDetector backs off from moves that keep coming back: the same owner's pods
 // moved away from the same instance type of the same pool, Times times within
 // Window. The first refusal lasts Backoff from the last of those moves, and each
-// further one twice as long, up to Longest (0: no bound).
+// further one twice as long, but none longer than Longest (0: no bound).
 type LoopDetector struct {
 	Times   int
 	Window  time.Duration
@@ -170,13 +190,16 @@ func (g LoopDetector) Check(m *Move, in GuardContext) *Reason {
 
 // pause is how long to back off after n moves.
 func (g LoopDetector) pause(n int) time.Duration {
-	pause := g.Backoff
+	longest := g.Longest
+	if longest <= 0 {
+		longest = math.MaxInt64
+	}
+	pause := min(g.Backoff, longest)
 	for range n - g.Times {
-		if doubled := 2 * pause; doubled > pause && (g.Longest == 0 || doubled <= g.Longest) {
-			pause = doubled
-		} else {
-			return max(pause, g.Longest)
+		if pause > longest/2 {
+			return longest
 		}
+		pause *= 2
 	}
 	return pause
 }

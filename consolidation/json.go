@@ -19,11 +19,11 @@ func (r Replacement) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Pool             string                       `json:"pool"`
 		InstanceTypes    []string                     `json:"instanceTypes,omitempty"`
-		Price            float64                      `json:"price"`
+		Price            *float64                     `json:"price"`
 		Requirements     []scheduling.RequirementSpec `json:"requirements,omitempty"`
 		Requests         corev1.ResourceList          `json:"requests,omitempty"`
 		MinValuesRelaxed bool                         `json:"minValuesRelaxed,omitempty"`
-	}{r.Pool, names, r.Price, r.Requirements.Specs(), r.Requests, r.MinValuesRelaxed})
+	}{r.Pool, names, finite(r.Price), r.Requirements.Specs(), r.Requests, r.MinValuesRelaxed})
 }
 
 // MarshalJSON writes null for what is no number: a pod-deletion-cost of "NaN" makes
@@ -36,6 +36,56 @@ func (m Move) MarshalJSON() ([]byte, error) {
 		Savings    *float64 `json:"savings"`
 		Disruption *float64 `json:"disruption"`
 	}{plain(m), finite(m.Price), finite(m.Savings), finite(m.Disruption)})
+}
+
+// MarshalJSON writes null for a price below all bounds.
+func (n NearType) MarshalJSON() ([]byte, error) {
+	type plain NearType
+	return json.Marshal(struct {
+		plain
+		Price *float64 `json:"price"`
+	}{plain(n), finite(n.Price)})
+}
+
+// MarshalJSON writes no bound if none is known.
+func (o Outcome) MarshalJSON() ([]byte, error) {
+	type plain Outcome
+	bound := finite(o.Bound)
+	if o.Method != MethodBest {
+		bound = nil
+	}
+	return json.Marshal(struct {
+		plain
+		Bound *float64 `json:"bound,omitempty"`
+	}{plain(o), bound})
+}
+
+// MarshalJSON writes null for what is no number.
+func (c *Candidate) MarshalJSON() ([]byte, error) {
+	type plain Candidate
+	return json.Marshal(struct {
+		*plain
+		Price                    *float64 `json:"price"`
+		RescheduleDisruptionCost *float64 `json:"rescheduleDisruptionCost"`
+		DisruptionCost           *float64 `json:"disruptionCost"`
+	}{(*plain)(c), finite(c.Price), finite(c.RescheduleDisruptionCost), finite(c.DisruptionCost)})
+}
+
+// MarshalJSON writes null for what is no number.
+func (t Totals) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Cost       *float64 `json:"cost"`
+		Disruption *float64 `json:"disruption"`
+	}{finite(t.Cost), finite(t.Disruption)})
+}
+
+// MarshalJSON writes null for savings that are no number.
+func (s Score) MarshalJSON() ([]byte, error) {
+	type plain Score
+	return json.Marshal(struct {
+		plain
+		Savings *float64 `json:"savings"`
+	}{plain(s), finite(s.Savings)})
 }
 
 // MarshalJSON writes null for what is no number or has no bound.

@@ -52,14 +52,15 @@ const MaxMultiNodes = 100
 // can go is not monotone, so the longest that can is not always found.
 func (p *Planner) Multi(allowed Allowed) Outcome {
 	s := p.search(MethodMulti, allowed)
-	if best := s.prefixes(s.spend(p.underutilized)); best != nil {
-		s.Moves = []*Move{best}
+	if found := s.prefixes(s.spend(p.underutilized)); len(found) > 0 {
+		s.Moves = found[len(found)-1:]
 	}
 	return s.done()
 }
 
-// prefixes returns the last prefix that could go, nil if none could.
-func (s *search) prefixes(candidates []*Candidate) (best *Move) {
+// prefixes returns the prefixes that could go, in the order in which they were
+// found, so the last is the longest.
+func (s *search) prefixes(candidates []*Candidate) (found []*Move) {
 	if len(candidates) < 2 {
 		for _, c := range candidates {
 			s.stay(c, reason(TooFewCandidates, []string{object("Node", c.Name)}, "the node is the only candidate, so there is nothing to combine it with"))
@@ -78,7 +79,7 @@ func (s *search) prefixes(candidates []*Candidate) (best *Move) {
 		m := s.evaluate(MethodMulti, candidates[:middle+1], !s.options.Explain)
 		s.Simulations++
 		if m.Allowed() {
-			best, low = m, middle+1
+			found, low = append(found, m), middle+1
 			continue
 		}
 		s.Rejected = append(s.Rejected, m)
@@ -89,7 +90,7 @@ func (s *search) prefixes(candidates []*Candidate) (best *Move) {
 		high = middle - 1
 	}
 	s.explainPrefixes(candidates)
-	return best
+	return found
 }
 
 // explainPrefixes: if nothing was found, the shortest prefix that failed says why.
@@ -153,7 +154,7 @@ func (s *search) worthwhile(order []*Candidate) []*Candidate {
 	for _, c := range order {
 		switch {
 		case s.left[c.Pool] <= 0:
-			s.stay(c, budgetSpent(s.Method, c))
+			s.stay(c, s.budgetSpent(c))
 		case !CanPass(s.pools[c.Pool], c.Source()):
 			s.stay(c, Reason{
 				Code:    CannotPass,

@@ -69,7 +69,7 @@ func (s *search) missed(c *Candidate) *Missed {
 	}
 	reasons := append(s.fleet.refusals(c, method, false), m.Reasons...)
 	if s.left[c.Pool] <= 0 {
-		reasons = append(reasons, budgetSpent(method, c))
+		reasons = append(reasons, noBudget(method, c.Pool, 0))
 	}
 	if len(reasons) == 0 {
 		return nil

@@ -23,7 +23,8 @@ type Outcome struct {
 	// pools of which Single then saw no candidate: hand them to its next call.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	NotReached  []string `json:"notReached,omitempty"`
-	// Bound is an upper bound on the savings of any move: only Best has one.
+	// Bound is an upper bound on the savings of any move, +Inf if prices don't give
+	// one: only Best has it.
 	Bound float64 `json:"bound,omitempty"`
 }
 
@@ -50,12 +51,13 @@ func (f *Fleet) Unlimited() Allowed {
 type search struct {
 	*Planner
 	Outcome
-	left Allowed
-	why  map[string][]Reason // of the candidates that stay
+	// allowed by the budgets, and what is left of that.
+	allowed, left Allowed
+	why           map[string][]Reason // of the candidates that stay
 }
 
 func (p *Planner) search(m Method, allowed Allowed) *search {
-	return &search{Planner: p, Outcome: Outcome{Method: m}, left: maps.Clone(allowed), why: map[string][]Reason{}}
+	return &search{Planner: p, Outcome: Outcome{Method: m}, allowed: allowed, left: maps.Clone(allowed), why: map[string][]Reason{}}
 }
 
 // stay notes why a candidate is not taken. What was noted first counts first.
@@ -68,7 +70,7 @@ func (s *search) spend(candidates []*Candidate) []*Candidate {
 	var taken []*Candidate
 	for _, c := range candidates {
 		if s.left[c.Pool] <= 0 {
-			s.stay(c, budgetSpent(s.Method, c))
+			s.stay(c, s.budgetSpent(c))
 			continue
 		}
 		s.left[c.Pool]--
@@ -77,12 +79,17 @@ func (s *search) spend(candidates []*Candidate) []*Candidate {
 	return taken
 }
 
-func budgetSpent(m Method, c *Candidate) Reason {
-	return Reason{
-		Code:    BudgetSpent,
-		Message: "the budgets of node pool " + c.Pool + " allow no more nodes for reason " + m.BudgetReason(),
-		Objects: []string{object("NodePool", c.Pool)},
+func (s *search) budgetSpent(c *Candidate) Reason {
+	return noBudget(s.Method, c.Pool, s.allowed[c.Pool])
+}
+
+// noBudget says that a pool has no budget left of what it was allowed.
+func noBudget(m Method, pool string, allowed int) Reason {
+	objects := []string{object("NodePool", pool)}
+	if allowed > 0 {
+		return reason(BudgetSpent, objects, "the budgets of node pool %s allow %d more for reason %s, and other nodes come first", pool, allowed, m.BudgetReason())
 	}
+	return reason(BudgetSpent, objects, "the budgets of node pool %s allow no more nodes for reason %s", pool, m.BudgetReason())
 }
 
 // tired reports whether the search has to end.

@@ -97,6 +97,7 @@ const (
 	SingleReplica   Code = "SingleReplica"
 	AllReplicas     Code = "AllReplicas"
 	TooBusy         Code = "TooBusy"
+	TooYoung        Code = "TooYoung"
 	NoHeadroom      Code = "NoHeadroom"
 )
 

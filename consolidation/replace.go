@@ -137,12 +137,16 @@ func (p *Planner) chooseSpot(m *Move, node *scheduling.NewNode) *Reason {
 		return nil
 	}
 	if n := len(node.InstanceTypes); n < MinSpotTypes {
-		r := reason(TooFewSpotTypes, nodeObjects(m), "%d instance types are cheaper on spot, %d are needed", n, MinSpotTypes)
-		return &r
+		return tooFewSpotTypes(m, n)
 	}
 	needed, _ := scheduling.SatisfyMinValues(node.InstanceTypes, node.Requirements)
 	setTypes(node, node.InstanceTypes[:min(max(needed, MinSpotTypes), len(node.InstanceTypes))])
 	return nil
+}
+
+func tooFewSpotTypes(m *Move, n int) *Reason {
+	r := reason(TooFewSpotTypes, nodeObjects(m), "%d instance types are cheaper on spot, %d are needed", n, MinSpotTypes)
+	return &r
 }
 
 // dropSameTypes keeps several nodes from being replaced by one of their own type,
@@ -178,6 +182,10 @@ func (p *Planner) replaceMany(m *Move, nodes []scheduling.NewNode) {
 		sum += lowest[i]
 	}
 	limit := m.maxPrice()
+	if math.IsInf(sum, 1) {
+		m.refuse(reason(NotCheaper, nodeObjects(m), "the pods would need %d new nodes, and no price is known for one of them", len(nodes)))
+		return
+	}
 	if !(sum < limit) {
 		m.refuse(reason(NotCheaper, nodeObjects(m), "the pods would need %d new nodes that cost at least %.6g an hour, no less than the %.6g of now", len(nodes), sum, m.Price))
 		return
@@ -197,16 +205,22 @@ func (p *Planner) lowestWorst(node *scheduling.NewNode) float64 {
 }
 
 // chooseEach narrows each node to the types below its lowest price times stretch.
+// A single spot node is no more replaced by several with few types than by one.
 func (p *Planner) chooseEach(m *Move, nodes []scheduling.NewNode, lowest []float64, stretch float64) *Reason {
+	const spot, onDemand = annotations.CapacityTypeSpot, annotations.CapacityTypeOnDemand
 	m.Savings = m.Price
 	for i := range nodes {
 		node := nodes[i]
 		capacity := node.Requirements.Get(p.fleet.keys.CapacityType)
+		toSpot := capacity.Has(spot) && m.isSpot(spot)
 		if r := p.dropDearer(m, &node, lowest[i]*stretch); r != nil {
 			return r
 		}
-		if capacity.Has(annotations.CapacityTypeSpot) && (capacity.Has(annotations.CapacityTypeOnDemand) || m.isSpot(annotations.CapacityTypeSpot)) {
-			p.pin(&node, annotations.CapacityTypeSpot)
+		if n := len(node.InstanceTypes); toSpot && len(m.candidates) == 1 && n < MinSpotTypes {
+			return tooFewSpotTypes(m, n)
+		}
+		if toSpot || capacity.Has(spot) && capacity.Has(onDemand) {
+			p.pin(&node, spot)
 		}
 		r := p.replacement(node)
 		m.Replacements = append(m.Replacements, r)
