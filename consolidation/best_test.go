@@ -210,6 +210,24 @@ func TestSeveralReplacementsWhereThatIsCheaper(t *testing.T) {
 	assert.Equal(t, []consolidation.Code{consolidation.TooManyNewNodes}, codes(p.Evaluate(consolidation.MethodMulti, p.Fleet().Candidates()...).Reasons))
 }
 
+// A single spot node needs as many cheaper types if several replace it as if one does:
+// else it would be replaced by the next cheaper ones, and so on.
+func TestASpotNodeIsNotReplacedBySeveralWithFewTypes(t *testing.T) {
+	on := consolidation.Options{SpotToSpot: true}
+	few := needs(capacity(spot), spotTypes(10, 0.2), spotTypes(10, 0.2))
+	many := needs(capacity(spot), spotTypes(15, 0.2), spotTypes(15, 0.2))
+	alone := func(nodes int, s consolidation.Simulator) *consolidation.Move {
+		p := planner(t, spotNodes(nodes), s, on)
+		return p.Evaluate(consolidation.MethodBest, p.Fleet().Candidates()...)
+	}
+	assert.Equal(t, []consolidation.Code{consolidation.TooFewSpotTypes}, codes(alone(1, few).Reasons))
+	assert.True(t, alone(1, many).Allowed())
+	assert.True(t, alone(2, few).Allowed(), "several nodes need no number of types")
+
+	onDemandOnly := needs(capacity(onDemand), []*scheduling.InstanceType{onDemandAt("a", 0.2)}, []*scheduling.InstanceType{onDemandAt("a", 0.2)})
+	assert.True(t, alone(1, onDemandOnly).Allowed(), "nor does what is not spot")
+}
+
 func TestSmallerNodesAreTriedWhereTheyAreCheaper(t *testing.T) {
 	large := needs(capacity(onDemand), []*scheduling.InstanceType{onDemandAt("large", 1.4)})
 	two := needs(capacity(onDemand), []*scheduling.InstanceType{onDemandAt("small", 0.5)}, []*scheduling.InstanceType{onDemandAt("small", 0.5)})

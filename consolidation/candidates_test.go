@@ -110,6 +110,7 @@ func TestEveryRefusalHasItsReason(t *testing.T) {
 		{"consolidateAfter Never", single, func(s *subject) { s.pool.ConsolidateAfter = nil }, []consolidation.Code{consolidation.NeverConsolidate}},
 		{"an empty node is for another method", single, func(s *subject) { s.node.Pods = nil }, []consolidation.Code{consolidation.Empty}},
 		{"a pool that is consolidated when empty", single, func(s *subject) { s.pool.Policy = consolidation.WhenEmpty }, []consolidation.Code{consolidation.WhenEmptyOnly}},
+		{"an empty node is not kept by the policy", single, func(s *subject) { s.node.Pods, s.pool.Policy = nil, consolidation.WhenEmpty }, []consolidation.Code{consolidation.Empty}},
 		{"a node that isn't quiet", single, func(s *subject) { s.node.Claim.Consolidatable = false }, []consolidation.Code{consolidation.NotConsolidatable}},
 		{"an empty node", empty, func(s *subject) { s.node.Pods = nil }, nil},
 		{"an empty node of an unknown type goes too", empty, func(s *subject) {

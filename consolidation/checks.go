@@ -44,7 +44,7 @@ var (
 		{NoZone, func(_ *Fleet, c *Candidate) bool { return c.Zone == "" }, onNode("the node has no label with its zone")},
 		never,
 		{Empty, func(_ *Fleet, c *Candidate) bool { return c.Empty() }, onNode("the node is empty, so another method deletes it")},
-		{WhenEmptyOnly, func(_ *Fleet, c *Candidate) bool { return c.pool.Policy == WhenEmpty }, onPool("is consolidated only where nodes are empty")},
+		{WhenEmptyOnly, func(_ *Fleet, c *Candidate) bool { return c.pool.Policy == WhenEmpty && !c.Empty() }, onPool("is consolidated only where nodes are empty, and this one is not")},
 		unquiet,
 	}
 	static    = check{StaticPool, func(_ *Fleet, c *Candidate) bool { return c.pool.Replicas != nil }, onPool("is static")}

@@ -19,9 +19,14 @@ import (
 	"github.com/node-disruption/disruption/termination"
 )
 
-// guarded judges the removal of a cluster's nodes n0 and on, all together.
+// guarded judges the removal of a cluster's nodes n0 and on, all together, by a
+// history that was stored and read back.
 func guarded(t *testing.T, c consolidation.Cluster, s consolidation.Simulator, h consolidation.History, n int, guards ...consolidation.Guard) *consolidation.Move {
 	t.Helper()
+	stored, err := json.Marshal(h)
+	require.NoError(t, err)
+	h = consolidation.History{}
+	require.NoError(t, json.Unmarshal(stored, &h))
 	p := planner(t, c, s, consolidation.Options{Guards: guards, History: h})
 	var names []string
 	for i := range n {
@@ -111,6 +116,44 @@ func TestPodsThatWereJustMoved(t *testing.T) {
 	assert.Equal(t, []string{"Pod/default/web-1"}, r.Objects)
 	assert.Equal(t, noon.Add(20*time.Minute), *r.Until)
 	assert.True(t, guarded(t, c, fits, history("web", 31*time.Minute), 1, g).Allowed())
+}
+
+// Karpenter's provider issues 2468 and 7356: new nodes are consolidated as soon as
+// the burst that they came for is placed, one of them two minutes old.
+func TestANodeTwoMinutesOld(t *testing.T) {
+	g := consolidation.MinAge{Age: 10 * time.Minute}
+	c := nodesAt(1, 1)
+	c.Nodes[0].Claim.Created = noon.Add(-2 * time.Minute)
+	r := refusedBy(t, guarded(t, c, fits, consolidation.History{}, 1, g), consolidation.TooYoung)
+	assert.Equal(t, noon.Add(8*time.Minute), *r.Until)
+	assert.Equal(t, "node n0 was created less than 10m0s ago", r.Message)
+
+	c.Nodes[0].Claim.Created = noon.Add(-10 * time.Minute)
+	assert.True(t, guarded(t, c, fits, consolidation.History{}, 1, g).Allowed(), "exactly as old as it must be")
+
+	c = without(priced(2, 1))
+	c.Nodes[0].Claim.Created = noon
+	p := planner(t, c, nil, consolidation.Options{Guards: []consolidation.Guard{g}})
+	o := p.Empty(p.Fleet().Unlimited())
+	assert.Equal(t, []string{"n001"}, moved(t, o), "an Empty move leaves the young node out")
+	assert.Equal(t, consolidation.TooYoung, stays(o)["n000"])
+}
+
+// No pause is longer than the longest, however it is set.
+func TestALoopPausesNoLongerThanAsked(t *testing.T) {
+	pause := func(g consolidation.LoopDetector, times int) time.Duration {
+		g.Times, g.Window = 1, 1000*time.Hour
+		ago := make([]time.Duration, times)
+		c := nodesAt(1, 1)
+		c.Nodes[0].Pods = replicas("web", 1)
+		m := guarded(t, c, fits, history("web", ago...), 1, g)
+		return refusedBy(t, m, consolidation.Looping).Until.Sub(noon)
+	}
+	assert.Equal(t, time.Hour, pause(consolidation.LoopDetector{Backoff: time.Hour}, 1))
+	assert.Equal(t, 4*time.Hour, pause(consolidation.LoopDetector{Backoff: time.Hour}, 3))
+	assert.Equal(t, 3*time.Hour, pause(consolidation.LoopDetector{Backoff: time.Hour, Longest: 3 * time.Hour}, 3))
+	assert.Equal(t, time.Minute, pause(consolidation.LoopDetector{Backoff: time.Hour, Longest: time.Minute}, 1))
+	assert.Greater(t, pause(consolidation.LoopDetector{Backoff: time.Hour}, 100), 100*365*24*time.Hour, "no overflow")
 }
 
 // Karpenter's provider issue 8536: the same type replaced for fourteen hours, until
