@@ -43,6 +43,7 @@ func notWorse(t *rapid.T, best, other consolidation.Outcome) {
 var someGuards = []consolidation.Guard{
 	nil, consolidation.KeepOneReplica{}, consolidation.MinSavings{PerDisruption: 0.02},
 	consolidation.ChurnLimit{Nodes: 3, Window: time.Hour}, consolidation.UtilizationCeiling{CPU: 0.5},
+	consolidation.MinSavings{PerHour: 0.3},
 }
 
 // On the same snapshot, under the same policies, budgets and guards, the better
@@ -52,6 +53,8 @@ func TestBestIsNeverWorse(t *testing.T) {
 		fleet, snapshot := drawn(t, small(t, rapid.IntRange(2, 14).Draw(t, "nodes")), rapid.SampledFrom([]consolidation.Policy{"", consolidation.Balanced}).Draw(t, "policy"))
 		options := consolidation.Options{
 			MaxSimulations: rapid.SampledFrom([]int{0, 0, 3, 20}).Draw(t, "max"),
+			SpotToSpot:     rapid.Bool().Draw(t, "spot to spot"),
+			DeleteOnly:     rapid.Bool().Draw(t, "delete only"),
 			Guards:         []consolidation.Guard{rapid.SampledFrom(someGuards).Draw(t, "guard")},
 		}
 		p := consolidation.NewPlanner(fleet, snapshot, options)

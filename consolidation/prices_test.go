@@ -49,11 +49,11 @@ func TestThePriceBookIsBounded(t *testing.T) {
 		return p.prices(&scheduling.NewNode{Requirements: scheduling.NewRequirements().Add(scheduling.In("team", strconv.Itoa(i)))})
 	}
 	for i := range maxDemands {
-		if asking(i) != asking(i) {
+		if first, again := asking(i), asking(i); first != again {
 			t.Fatalf("the prices of demand %d are forgotten", i)
 		}
 	}
-	if asking(maxDemands) == asking(maxDemands) || p.book.size != maxDemands {
+	if first, again := asking(maxDemands), asking(maxDemands); first == again || p.book.size != maxDemands {
 		t.Errorf("%d demands are remembered, %d are the most", p.book.size, maxDemands)
 	}
 }
