@@ -88,7 +88,8 @@ func milli(list corev1.ResourceList, name corev1.ResourceName) float64 {
 // Headroom keeps room for loads that come again and again: every class of pods
 // that the history saw at least Times times within Window must still fit, in its
 // largest number, on the nodes that remain, beside the pods that the move puts
-// there. Only CPU and memory are looked at, and nodes to be launched don't count.
+// there. Only CPU and memory are looked at; nodes that are cordoned, not ready or
+// to be launched don't count.
 type Headroom struct {
 	Times  int
 	Window time.Duration
@@ -154,13 +155,24 @@ func roomAfter(m *Move, f *Fleet) []room {
 	}
 	var rooms []room
 	for _, c := range f.candidates {
-		if gone[c.Name] || c.facts.InMove || c.facts.Claim != nil && c.facts.Claim.Deleting {
+		if gone[c.Name] || !c.hosts() {
 			continue
 		}
 		l, t := c.load(), taken[c.Name]
 		rooms = append(rooms, room{l.cpu.free() - t.cpu, l.memory.free() - t.memory})
 	}
 	return rooms
+}
+
+// hosts reports whether new pods may come to the node at all.
+func (c *Candidate) hosts() bool {
+	node := c.facts.Node
+	if node == nil || node.Spec.Unschedulable || c.facts.InMove || c.facts.Claim != nil && c.facts.Claim.Deleting {
+		return false
+	}
+	return !slices.ContainsFunc(node.Status.Conditions, func(cond corev1.NodeCondition) bool {
+		return cond.Type == corev1.NodeReady && cond.Status != corev1.ConditionTrue
+	})
 }
 
 // fit places the pods first-fit, takes the room away, and returns how many don't

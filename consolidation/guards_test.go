@@ -3,6 +3,7 @@ package consolidation_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -235,6 +236,23 @@ func TestTheNextRunOfTheCronJobFindsNoNode(t *testing.T) {
 
 	h.Loads[0].Pods, h.Loads[1].Pods, h.Loads[2].Pods = 2, 2, 2
 	assert.True(t, guarded(t, c, fits, h, 1, g).Allowed(), "two pods fit")
+
+	for what, spoil := range map[string]func(n *consolidation.Node){
+		"cordoned": func(n *consolidation.Node) { n.Node.Spec.Unschedulable = true },
+		"not ready": func(n *consolidation.Node) {
+			n.Node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+		},
+		"leaving": func(n *consolidation.Node) { n.InMove = true },
+		"deleted": func(n *consolidation.Node) { n.Claim.Deleting = true },
+	} {
+		spoiled := c
+		spoiled.Nodes = slices.Clone(c.Nodes)
+		n := nodeOf("n1", "general", "old", replicas("web", 6)...)
+		spoil(&n)
+		spoiled.Nodes[1] = n
+		r := refusedBy(t, guarded(t, spoiled, fits, h, 1, g), consolidation.NoHeadroom)
+		assert.Contains(t, r.Message, "2 of the 2 pods", "a node that is "+what+" has no room")
+	}
 
 	moves := simulated(func([]string) scheduling.Result {
 		return scheduling.Result{Placements: []scheduling.Placement{{Pod: c.Nodes[0].Pods[0], Node: "n1", NewNode: -1}}}

@@ -89,12 +89,13 @@ func (s *search) prefixes(candidates []*Candidate) (found []*Move) {
 		}
 		high = middle - 1
 	}
-	s.explainPrefixes(candidates)
+	s.explainPrefixes(candidates, len(found) > 0)
 	return found
 }
 
-// explainPrefixes: if nothing was found, the shortest prefix that failed says why.
-func (s *search) explainPrefixes(candidates []*Candidate) {
+// explainPrefixes: of the prefixes that failed, the shortest that has a node says why
+// it stays. If none could go, the search never came to the last candidates.
+func (s *search) explainPrefixes(candidates []*Candidate, found bool) {
 	for i := len(s.Rejected) - 1; i >= 0; i-- {
 		m := s.Rejected[i]
 		for _, c := range m.candidates {
@@ -104,6 +105,11 @@ func (s *search) explainPrefixes(candidates []*Candidate) {
 	if s.Interrupted {
 		for _, c := range candidates {
 			s.stay(c, notReached(c, "the search was interrupted"))
+		}
+	}
+	for _, c := range candidates {
+		if !found && len(s.why[c.Name]) == 0 {
+			s.stay(c, notReached(c, "those with more savings per disruption can't go together"))
 		}
 	}
 }

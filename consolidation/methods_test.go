@@ -101,7 +101,7 @@ func TestMultiSaysWhyNothingWentTogether(t *testing.T) {
 	o := p.Multi(consolidation.Allowed{"general": 3})
 	assert.Equal(t, map[string]consolidation.Code{
 		"n000": consolidation.PodsUnplaced, "n001": consolidation.PodsUnplaced,
-		"n002": consolidation.NotChosen, "n003": consolidation.BudgetSpent,
+		"n002": consolidation.NotReached, "n003": consolidation.BudgetSpent,
 	}, stays(o))
 	require.NotEmpty(t, o.Rejected)
 	assert.Equal(t, []string{"n000", "n001"}, o.Rejected[len(o.Rejected)-1].Nodes)

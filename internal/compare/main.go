@@ -3,6 +3,19 @@
 // single-node searches, and the better one. Empty nodes go first in both.
 //
 //	go run ./internal/compare internal/conformance/testdata
+//
+// There is a line for each search on each family of clusters, and one for all:
+//
+//	cost/h      of all nodes, before the first pass and after the last, in dollars
+//	saved       the difference, as a share of the cost before
+//	passes      that moved something, over all clusters
+//	removed     nodes that went, and added that were launched for them
+//	pods moved  from nodes that went to others; again in a later pass counts again
+//	disruption  sum of the moves' disruption costs
+//
+// A pass is applied whole: the nodes are gone, new ones are the cheapest offering of
+// the first instance type, pods are where the simulation put them, and all has been
+// quiet for long enough.
 package main
 
 import (
