@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -66,6 +67,23 @@ func (c *Cluster) missing() field.ErrorList {
 	errs = append(errs, nils("csiNodes", c.CSINodes)...)
 	errs = append(errs, nils("volumeAttachments", c.VolumeAttachments)...)
 	return append(errs, nils("namespaces", c.Namespaces)...)
+}
+
+// present is the cluster without the entries that are nil.
+func (c *Cluster) present() *Cluster {
+	if len(c.missing()) == 0 {
+		return c
+	}
+	p := *c
+	p.NodePools, p.NodeClaims, p.Nodes, p.Pods = notNil(c.NodePools), notNil(c.NodeClaims), notNil(c.Nodes), notNil(c.Pods)
+	p.PodDisruptionBudgets, p.DaemonSets, p.Namespaces = notNil(c.PodDisruptionBudgets), notNil(c.DaemonSets), notNil(c.Namespaces)
+	p.PersistentVolumeClaims, p.PersistentVolumes = notNil(c.PersistentVolumeClaims), notNil(c.PersistentVolumes)
+	p.StorageClasses, p.CSINodes, p.VolumeAttachments = notNil(c.StorageClasses), notNil(c.CSINodes), notNil(c.VolumeAttachments)
+	return &p
+}
+
+func notNil[T any](objects []*T) []*T {
+	return slices.DeleteFunc(slices.Clone(objects), func(o *T) bool { return o == nil })
 }
 
 func nils[T any](name string, objects []*T) field.ErrorList {

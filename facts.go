@@ -134,9 +134,10 @@ func (c *Cluster) Snapshot(o Options) (*scheduling.Snapshot, error) {
 }
 
 // Scheduling returns the facts and options that [Cluster.Snapshot] compiles, for
-// a host that brings a simulator of its own. They share the cluster's objects.
+// a host that brings a simulator of its own. They share the cluster's objects;
+// nils are passed over.
 func (c *Cluster) Scheduling(o Options) (scheduling.Cluster, scheduling.Options) {
-	f := newFleet(c, o.Domain)
+	f := newFleet(c.present(), o.Domain)
 	return f.scheduling(), f.schedulingOptions(o, f.compileLimits())
 }
 

@@ -180,6 +180,9 @@ func TestANilInAListIsNamed(t *testing.T) {
 	assert.EqualError(t, err, "[nodeClaims[2]: Required value: is nil, pods[2]: Required value: is nil]")
 	_, err = c.Snapshot(disruption.Options{})
 	assert.Error(t, err)
+	assert.Equal(t, disruption.ObservedTypes(exampleCluster(), ""), disruption.ObservedTypes(c, ""), "what is there is still read")
+	facts, _ := c.Scheduling(disruption.Options{})
+	assert.Len(t, facts.Pods, 2)
 }
 
 func TestTwoObjectsOfOneNameAreAnError(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 // show, for callers who have none: each with the capacity of the first of its
 // nodes by name, an unknown price (0), and not for sale. With it nodes can be
 // removed but not replaced. Domain is that of the labels, "" for karpenter.sh.
+// Nils are passed over.
 func ObservedTypes(c *Cluster, domain string) *scheduling.Catalog {
-	f := newFleet(c, domain)
+	f := newFleet(c.present(), domain)
 	byName := map[string]*scheduling.InstanceType{}
 	sold := map[string]bool{}
 	for i := range f.machines {

@@ -81,12 +81,18 @@ type NodeReport struct {
 	Alone *Alone `json:"alone,omitempty"`
 }
 
-// Alone is the judgement of one node by itself.
+// Alone is the judgement of one node by itself, with the numbers that decided.
 type Alone struct {
 	Decision consolidation.Decision `json:"decision"`
+	Price    float64                `json:"price"`   // of the node, per hour
 	Savings  float64                `json:"savings"` // per hour
+	// Score by the Balanced pools; nil if none was asked.
+	Score *consolidation.Score `json:"score,omitempty"`
 	// Reasons why it would not be done; none if it would.
 	Reasons []consolidation.Reason `json:"reasons,omitempty"`
+	// Nearest are the instance types that came closest to being cheaper; filled
+	// with [Options.Explain].
+	Nearest []consolidation.NearType `json:"nearest,omitempty"`
 }
 
 // Verdict is what one method says about a node.

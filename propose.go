@@ -161,7 +161,7 @@ func (p *Pass) reportAlone(plan *Plan) {
 	}
 	for i := range plan.Nodes {
 		if m := byName[plan.Nodes[i].Name]; m != nil {
-			*plan.Nodes[i].Alone = Alone{Decision: m.Decision, Savings: m.Savings, Reasons: m.Reasons}
+			*plan.Nodes[i].Alone = Alone{Decision: m.Decision, Price: m.Price, Savings: m.Savings, Score: m.Score, Reasons: m.Reasons, Nearest: m.Nearest}
 		}
 	}
 }

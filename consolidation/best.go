@@ -278,13 +278,19 @@ func (s *bestSearch) tryVariants() {
 // explainAlone: why a candidate can't go alone is why it isn't in the set, and else
 // it may be that the set has all that the budgets allow.
 func (s *bestSearch) explainAlone() {
+	taken := map[string]int{}
+	if s.best != nil {
+		for _, c := range s.best.candidates {
+			taken[c.Pool]++
+		}
+	}
 	for _, m := range s.alone {
 		c := m.candidates[0]
 		switch {
 		case !m.Allowed():
 			s.Rejected = append(s.Rejected, m)
 			s.stay(c, m.Reasons...)
-		case s.best != nil && !s.within(append(slices.Clip(s.best.candidates), c)):
+		case s.best != nil && taken[c.Pool] >= s.left[c.Pool]:
 			s.stay(c, s.budgetSpent(c))
 		}
 	}

@@ -1,23 +1,51 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/node-disruption/disruption"
 	"github.com/node-disruption/disruption/consolidation"
+	"github.com/node-disruption/disruption/scheduling"
 )
 
-// explain tells everything about one node.
-func explain(w io.Writer, s style, pass *disruption.Pass, plan *disruption.Plan, name string) error {
+// explained is all about one node.
+type explained struct {
+	Node *disruption.NodeReport `json:"node"`
+	// Candidate has the node's costs.
+	Candidate *consolidation.Candidate `json:"candidate"`
+	// Alone is what would become of it by itself, whatever budgets and markers say,
+	// and Placements where its pods would go; missing for a node without a claim.
+	Alone      *consolidation.Move    `json:"alone,omitempty"`
+	Placements []scheduling.Placement `json:"placements,omitempty"`
+}
+
+// explainNode tells everything about one node.
+func (s *settings) explainNode(w io.Writer, pass *disruption.Pass, plan *disruption.Plan) error {
 	for i := range plan.Nodes {
-		if n := &plan.Nodes[i]; n.Name == name || n.Claim == name {
-			explainNode(w, s, pass, n)
+		if n := &plan.Nodes[i]; n.Name == s.explain || n.Claim == s.explain {
+			e := newExplained(pass, n)
+			if s.output == "json" {
+				return writeJSON(w, e)
+			}
+			e.write(w, s.style(w))
 			return nil
 		}
 	}
-	return fmt.Errorf("-explain %q: no such node; there are %s", name, few(nodeNames(plan)))
+	return fmt.Errorf("-explain %q: no such node; there are %s", s.explain, few(nodeNames(plan)))
+}
+
+func newExplained(pass *disruption.Pass, n *disruption.NodeReport) *explained {
+	e := &explained{Node: n}
+	e.Candidate, _ = pass.Planner().Fleet().Candidate(n.Name)
+	if n.Claim != "" {
+		e.Alone = pass.Planner().Evaluate(consolidation.MethodSingle, e.Candidate)
+		e.Placements = e.Alone.Placements
+	}
+	return e
 }
 
 func nodeNames(plan *disruption.Plan) []string {
@@ -28,55 +56,86 @@ func nodeNames(plan *disruption.Plan) []string {
 	return names
 }
 
-func explainNode(w io.Writer, s style, pass *disruption.Pass, n *disruption.NodeReport) {
+func (e *explained) write(w io.Writer, s style) {
+	n, c := e.Node, e.Candidate
 	fmt.Fprintln(w, s.heading("NODE "+n.Name))
-	candidate, _ := pass.Planner().Fleet().Candidate(n.Name)
-	g := grid{{"WHAT", "VALUE"},
-		{"claim", n.Claim}, {"pool", n.Pool}, {"instance type", n.InstanceType}, {"zone", n.Zone}, {"capacity type", n.CapacityType},
+	grid{{"WHAT", "VALUE"},
+		{"claim", cmp.Or(n.Claim, "-")}, {"pool", cmp.Or(n.Pool, "-")}, {"instance type", cmp.Or(n.InstanceType, "-")},
+		{"zone", cmp.Or(n.Zone, "-")}, {"capacity type", cmp.Or(n.CapacityType, "-")},
 		{"price", price(n.Price) + " per hour"},
 		{"pods", fmt.Sprintf("%d, of which %d would have to move", n.Pods, n.Reschedulable)},
-	}
-	if candidate != nil {
-		g = append(g, []string{"disruption cost", fmt.Sprintf("%.4g, which is 1 + what evicting the pods costs; %.4g $/h per unit of it", candidate.RescheduleDisruptionCost, candidate.SavingsRatio())})
-	}
-	g.write(w, s, 2)
+		{"disruption cost", fmt.Sprintf("%.4g, which is 1 + what evicting the pods costs; %.4g $/h per unit of it", c.RescheduleDisruptionCost, c.SavingsRatio())},
+	}.write(w, s, 2)
 	fmt.Fprintln(w, "\n"+s.heading("WHAT EACH METHOD SAYS"))
 	if n.MovedBy != "" {
 		paragraph(w, 2, s.good(string(n.MovedBy)+": takes the node in this pass"))
 	}
-	for _, v := range n.Verdicts {
-		explainVerdict(w, s, v)
+	for _, o := range opinions(n.Verdicts) {
+		o.write(w, s)
 	}
-	if candidate != nil && n.Claim != "" {
-		explainAlone(w, s, pass.Planner().Evaluate(consolidation.MethodSingle, candidate))
+	if e.Alone != nil {
+		explainAlone(w, s, e.Alone)
 	}
 }
 
-func explainVerdict(w io.Writer, s style, v disruption.Verdict) {
-	if v.Would {
-		paragraph(w, 2, s.good(fmt.Sprintf("%s: would take it, if its turn came", v.Method)))
-		return
+// opinion is what one or several methods say alike.
+type opinion struct {
+	methods []string
+	would   bool
+	reasons []string
+}
+
+// opinions joins the verdicts that follow each other and say the same.
+func opinions(verdicts []disruption.Verdict) []opinion {
+	var list []opinion
+	for _, v := range verdicts {
+		reasons := make([]string, len(v.Reasons))
+		for i, r := range v.Reasons {
+			reasons[i] = reasonText(r)
+		}
+		if last := len(list) - 1; last >= 0 && list[last].would == v.Would && slices.Equal(list[last].reasons, reasons) {
+			list[last].methods = append(list[last].methods, string(v.Method))
+			continue
+		}
+		list = append(list, opinion{[]string{string(v.Method)}, v.Would, reasons})
 	}
-	for i, r := range v.Reasons {
-		lead := string(v.Method) + ":"
-		if i > 0 {
-			lead = strings.Repeat(" ", len(lead))
+	return list
+}
+
+func reasonText(r consolidation.Reason) string {
+	text := r.String()
+	if r.Until != nil {
+		text += ", until " + instant(*r.Until)
+	}
+	if len(r.Objects) > 0 {
+		text += " (" + few(r.Objects) + ")"
+	}
+	return text
+}
+
+func (o opinion) write(w io.Writer, s style) {
+	lead := strings.Join(o.methods, ", ") + ":"
+	switch {
+	case o.would:
+		paragraph(w, 2, s.good(lead+" would take it, if its turn came"))
+	case len(o.reasons) == 1:
+		paragraph(w, 2, lead+" "+o.reasons[0])
+	default:
+		paragraph(w, 2, lead)
+		for _, reason := range o.reasons {
+			paragraph(w, 6, reason)
 		}
-		text := fmt.Sprintf("%s %s: %s", lead, r.Code, r.Message)
-		if r.Until != nil {
-			text += ", until " + instant(*r.Until)
-		}
-		if len(r.Objects) > 0 {
-			text += " (" + few(r.Objects) + ")"
-		}
-		paragraph(w, 2, text)
 	}
 }
 
 // explainAlone shows what would become of the node's pods whatever the rules say.
 func explainAlone(w io.Writer, s style, m *consolidation.Move) {
 	fmt.Fprintln(w, "\n"+s.heading("IF IT WERE REMOVED ALONE  whatever budgets and markers say"))
-	paragraph(w, 2, fmt.Sprintf("%s: price %s, savings %s, %s", m.Decision, perHour(m.Price), perHour(m.Savings), perMonth(m.Savings)))
+	verdict := fmt.Sprintf("%s: price %s", m.Decision, perHour(m.Price))
+	if m.Decision != consolidation.NoOp {
+		verdict += fmt.Sprintf(", savings %s, %s", perHour(m.Savings), perMonth(m.Savings))
+	}
+	paragraph(w, 2, verdict)
 	for _, r := range m.Reasons {
 		paragraph(w, 2, s.warn(string(r.Code))+": "+r.Message)
 	}

@@ -88,6 +88,8 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 		return nil, fmt.Errorf("unexpected argument %q: files are given with -f", flags.Arg(0))
 	case s.output != "table" && s.output != "json" && s.output != "html":
 		return nil, fmt.Errorf("-o %q: want table, json or html", s.output)
+	case s.explain != "" && s.output == "html":
+		return nil, errors.New("-explain prints a table or json")
 	case s.whatIf != "" && (s.explain != "" || s.output == "html"):
 		return nil, errors.New("-what-if is for itself, and prints a table or json")
 	case s.preferences != string(scheduling.PreferencesRespect) && s.preferences != string(scheduling.PreferencesIgnore):
@@ -140,7 +142,7 @@ func (s *settings) answer(ctx context.Context, in *input, stdout io.Writer) erro
 	plan := pass.Plan(ctx)
 	switch {
 	case s.explain != "":
-		return explain(stdout, s.style(stdout), pass, plan, s.explain)
+		return s.explainNode(stdout, pass, plan)
 	case s.output == "json":
 		return writeJSON(stdout, plan)
 	case s.output == "html":

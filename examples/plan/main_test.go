@@ -50,6 +50,30 @@ func TestExplainTellsEverythingAboutOneNode(t *testing.T) {
 	golden.Compare(t, "explain.txt", stdout)
 }
 
+func TestExplainForMachines(t *testing.T) {
+	code, stdout, stderr := execute("", "-explain", "n04-full", "-o", "json")
+	require.Zero(t, code, stderr)
+	var e struct {
+		Node  struct{ Name string }
+		Alone struct {
+			Decision string
+			Price    float64
+			Nearest  []struct{ InstanceType string }
+		}
+		Placements []struct{ Name string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &e))
+	assert.Equal(t, "n04-full", e.Node.Name)
+	assert.Equal(t, "no-op", e.Alone.Decision)
+	assert.Equal(t, 0.153, e.Alone.Price)
+	assert.NotEmpty(t, e.Alone.Nearest)
+	assert.NotEmpty(t, e.Placements)
+
+	code, stdout, _ = execute("", "-explain", "n16-system", "-o", "json")
+	require.Zero(t, code)
+	assert.NotContains(t, stdout, `"alone": {`+"\n    \"method", "nobody's node is not judged")
+}
+
 // An edit of a NodePool is tried on the cluster before anybody applies it.
 func TestWhatIfTellsWhatAnEditWouldChange(t *testing.T) {
 	code, stdout, stderr := execute("", "-what-if", filepath.Join("testdata", "edit.yaml"))
@@ -181,6 +205,7 @@ func TestBadUsage(t *testing.T) {
 		"an argument":                {"", []string{"dump.yaml"}, "files are given with -f"},
 		"an output that isn't known": {"", []string{"-o", "xml"}, "want table, json or html"},
 		"a time that isn't one":      {"", []string{"-now", "noon"}, `-now "noon"`},
+		"an explanation as a page":   {"", []string{"-explain", "n01-empty", "-o", "html"}, "-explain prints a table or json"},
 		"a policy of another name":   {"", []string{"-preferences", "never"}, "want Respect or Ignore"},
 		"two questions at once":      {"", []string{"-what-if", "a.yaml", "-explain", "n01-empty"}, "-what-if is for itself"},
 		"an edit that isn't there":   {"", []string{"-what-if", "nowhere.yaml"}, "nowhere.yaml"},

@@ -26,14 +26,7 @@ func (s *settings) compare(ctx context.Context, in *input, stdin io.Reader, stdo
 	edit := &input{}
 	edit.add(s.whatIf, data)
 	edit.assume()
-	in.cluster.NodePools = replaced(in.cluster.NodePools, edit.cluster.NodePools)
-	in.cluster.NodeClaims = replaced(in.cluster.NodeClaims, edit.cluster.NodeClaims)
-	in.cluster.Nodes = replaced(in.cluster.Nodes, edit.cluster.Nodes)
-	in.cluster.Pods = replaced(in.cluster.Pods, edit.cluster.Pods)
-	in.cluster.PodDisruptionBudgets = replaced(in.cluster.PodDisruptionBudgets, edit.cluster.PodDisruptionBudgets)
-	in.cluster.DaemonSets = replaced(in.cluster.DaemonSets, edit.cluster.DaemonSets)
-	in.cluster.Unreadable = append(in.cluster.Unreadable, edit.cluster.Unreadable...)
-	in.errors, in.notes = append(in.errors, edit.errors...), append(in.notes, edit.notes...)
+	in.replace(edit)
 	after, err := s.propose(ctx, in)
 	if err != nil {
 		return err
@@ -44,6 +37,26 @@ func (s *settings) compare(ctx context.Context, in *input, stdin io.Reader, stdo
 	}
 	writeComparison(stdout, s.style(stdout), in, s.whatIf, &c)
 	return nil
+}
+
+// replace puts the objects of an edit in the place of those of the same kind and
+// name.
+func (in *input) replace(edit *input) {
+	c, by := &in.cluster, &edit.cluster
+	c.NodePools = replaced(c.NodePools, by.NodePools)
+	c.NodeClaims = replaced(c.NodeClaims, by.NodeClaims)
+	c.Nodes = replaced(c.Nodes, by.Nodes)
+	c.Pods = replaced(c.Pods, by.Pods)
+	c.PodDisruptionBudgets = replaced(c.PodDisruptionBudgets, by.PodDisruptionBudgets)
+	c.DaemonSets = replaced(c.DaemonSets, by.DaemonSets)
+	c.PersistentVolumeClaims = replaced(c.PersistentVolumeClaims, by.PersistentVolumeClaims)
+	c.PersistentVolumes = replaced(c.PersistentVolumes, by.PersistentVolumes)
+	c.StorageClasses = replaced(c.StorageClasses, by.StorageClasses)
+	c.CSINodes = replaced(c.CSINodes, by.CSINodes)
+	c.VolumeAttachments = replaced(c.VolumeAttachments, by.VolumeAttachments)
+	c.Namespaces = replaced(c.Namespaces, by.Namespaces)
+	c.Unreadable = append(c.Unreadable, by.Unreadable...)
+	in.errors, in.notes = append(in.errors, edit.errors...), append(in.notes, edit.notes...)
 }
 
 // replaced returns the list with the edits in the place of what they are edits of,
