@@ -107,3 +107,11 @@ func TestOneReasonUnlessAllAreAskedFor(t *testing.T) {
 		assert.Equal(t, all, len(o.Stays[0].Reasons) > 1)
 	}
 }
+
+func TestANodeGivenTwiceCountsOnce(t *testing.T) {
+	p := planner(t, nodesAt(1, 2), fits, consolidation.Options{})
+	n := p.Fleet().Candidates()
+	m := p.Evaluate(consolidation.MethodMulti, n[0], n[1], n[0])
+	assert.Equal(t, []string{"n0", "n1"}, m.Nodes)
+	assert.InDelta(t, 2, m.Price, 1e-12)
+}

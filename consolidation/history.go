@@ -42,7 +42,8 @@ type PastLoad struct {
 }
 
 // Record returns the history with a move added that began at that instant. The
-// receiver is not changed.
+// receiver is not changed. The move must come from a planner: one that was read back
+// from JSON knows the names of its nodes only.
 func (h History) Record(m *Move, at time.Time) History {
 	past := PastMove{At: at, Method: m.Method}
 	for _, c := range m.candidates {

@@ -110,8 +110,16 @@ func (p *Planner) Fleet() *Fleet { return p.fleet }
 // Evaluate judges the removal of a set of nodes by the rules of a method, one of
 // Multi, Single and Best, whatever budgets say and whether or not the nodes are
 // candidates. The answer is the whole judgement: what would be done, what that
-// saves, how the pools score it, and why not. It may be called concurrently.
+// saves, how the pools score it, and why not. A node that is given twice counts once.
+// It may be called concurrently.
 func (p *Planner) Evaluate(method Method, candidates ...*Candidate) *Move {
+	candidates = slices.Clone(candidates)
+	seen := make(map[*Candidate]bool, len(candidates))
+	candidates = slices.DeleteFunc(candidates, func(c *Candidate) bool {
+		twice := seen[c]
+		seen[c] = true
+		return twice
+	})
 	return p.evaluate(method, candidates, !p.options.Explain && method != MethodSingle)
 }
 
